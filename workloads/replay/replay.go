@@ -20,7 +20,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -38,32 +37,27 @@ import (
 
 // Trace is a trace that was read into memory.
 type Trace struct {
-	name   string
-	all    []operation
-	others []int32 // recipients of all deliveries that name any
-	users  int
-	counts workloads.Mix
+	name    string
+	all     []operation
+	others  []int32 // recipients of all deliveries that name any
+	users   map[string]int32
+	folders map[int32]map[string]int32 // by user
+	counts  workloads.Mix
 	// SHA256 is the digest of the file, in hex.
 	SHA256 string
 }
 
-// operation is one operation of a trace, in 32 bytes, since a long trace has millions.
+// operation is one operation of a trace. It is small, since a long trace has millions.
 type operation struct {
-	due        time.Duration // after the first operation
+	due        float64 // whole nanoseconds after the first operation
 	user       int32
 	others     int32 // index of its first recipient in Trace.others
 	size       int32
-	folder, to int16
+	folder, to int32 // of the user; to is -1 without one
 	recipients int16
 	messages   int16
 	op         workloads.Op
 }
-
-// mostOperations bounds the memory that a trace takes, to some 700 MB.
-const mostOperations = 20_000_000
-
-// longest bounds a trace and its replay to ten years. A time.Duration ends at 292 years.
-const longest = 10 * 365 * 24 * time.Hour
 
 // Open reads a trace.
 func Open(ctx context.Context, name string) (*Trace, error) {
@@ -72,86 +66,84 @@ func Open(ctx context.Context, name string) (*Trace, error) {
 		return nil, fmt.Errorf("open trace: %w", err)
 	}
 	defer f.Close()
-	t := &Trace{name: name}
-	first := Seconds(0)
-	users := map[string]int32{}
-	folders := map[[2]string]int16{}
-	counts := map[string]int16{}
-	user := func(s string) int32 {
-		n, ok := users[s]
-		if !ok {
-			n = int32(len(users))
-			users[strings.Clone(s)] = n
-		}
-		return n
-	}
-	folder := func(u, s string) int16 {
-		if s == "" || strings.EqualFold(s, "inbox") {
-			return 0
-		}
-		key := [2]string{u, s}
-		n, ok := folders[key]
-		if !ok && counts[u] < math.MaxInt16 {
-			counts[u]++
-			n = counts[u]
-			folders[key] = n
-		}
-		return n
-	}
-	sum := sha256.New()
+	t := &Trace{name: name, users: map[string]int32{}, folders: map[int32]map[string]int32{}}
+	first, sum := Seconds(math.NaN()), sha256.New()
 	err = Read(ctx, name, io.TeeReader(f, sum), func(l *Line, op workloads.Op) error {
 		if len(t.all) == 0 {
 			first = l.Time
 		}
-		if float64(l.Time-first) > longest.Seconds() {
-			return fmt.Errorf("its time is more than %d days after the first; divide the trace", longest/(24*time.Hour))
-		}
-		if len(l.Recipients) > workloads.MaxRecipients {
-			return fmt.Errorf("%d recipients; expected at most %d", len(l.Recipients), workloads.MaxRecipients)
-		}
-		o := operation{
-			due: time.Duration(float64(l.Time-first) * 1e9), user: user(l.User), op: op, size: int32(l.Size),
-			folder: folder(l.User, l.Folder), messages: int16(l.Messages), to: -1,
-			others: int32(len(t.others)), recipients: int16(len(l.Recipients)),
-		}
-		if l.To != "" {
-			o.to = folder(l.User, l.To)
-		}
-		for _, r := range l.Recipients {
-			t.others = append(t.others, user(r))
-		}
-		t.all = append(t.all, o)
-		t.counts[op]++
+		t.add(l, op, float64(l.Time-first))
 		return nil
 	})
-	t.users, t.SHA256 = len(users), hex.EncodeToString(sum.Sum(nil))
+	t.SHA256 = hex.EncodeToString(sum.Sum(nil))
 	if err == nil && len(t.all) == 0 {
 		err = fmt.Errorf("trace %s has no operations", name)
 	}
 	return t, err
 }
 
+// add adds an operation, so many seconds after the first.
+func (t *Trace) add(l *Line, op workloads.Op, seconds float64) {
+	user := number(t.users, l.User)
+	o := operation{
+		due: math.Trunc(seconds * 1e9), user: user, op: op, size: int32(l.Size), messages: int16(l.Messages),
+		folder: t.folder(user, l.Folder), to: -1, others: int32(len(t.others)), recipients: int16(len(l.Recipients)),
+	}
+	if l.To != "" {
+		o.to = t.folder(user, l.To)
+	}
+	for _, r := range l.Recipients {
+		t.others = append(t.others, number(t.users, r))
+	}
+	t.all = append(t.all, o)
+	t.counts[op]++
+}
+
+// folder is the number of a user's folder; the inbox is 0.
+func (t *Trace) folder(user int32, name string) int32 {
+	if name == "" || strings.EqualFold(name, "inbox") {
+		return 0
+	}
+	if t.folders[user] == nil {
+		t.folders[user] = map[string]int32{"": 0}
+	}
+	return number(t.folders[user], name)
+}
+
+// number returns the number of a name, in the order in which they appear.
+func number(of map[string]int32, name string) int32 {
+	n, ok := of[name]
+	if !ok {
+		n = int32(len(of))
+		of[name] = n
+	}
+	return n
+}
+
+// longest bounds a replay to ten years. A time.Duration ends at 292 years.
+const longest = 10 * 365 * 24 * time.Hour
+
 // Prepare sets the phase's mix, rate and number of operations to the trace's. The error says
 // why the workload cannot replay the trace.
 func (t *Trace) Prepare(w *workloads.Workload, p *workloads.Phase) error {
-	if t.users > w.Population.Users {
+	if users := len(t.users); users > w.Population.Users {
 		return fmt.Errorf("trace %s has %d users, and the population %d; set population.users to %d or more",
-			t.name, t.users, w.Population.Users, t.users)
+			t.name, users, w.Population.Users, users)
 	}
 	if t.counts.Has(workloads.Restore) && !t.counts.Has(workloads.Delete) {
 		return fmt.Errorf("trace %s restores messages and deletes none", t.name)
 	}
-	if days := t.all[len(t.all)-1].due.Hours() / 24 / p.Replay.Speed; days > longest.Hours()/24 {
+	n := uint64(len(t.all))
+	last := t.all[n-1].due / p.Replay.Speed
+	if days := last / float64(24*time.Hour); days > longest.Hours()/24 {
 		return fmt.Errorf("trace %s at speed %g takes %.0f days, expected at most %d; raise the speed",
 			t.name, p.Replay.Speed, days, longest/(24*time.Hour))
 	}
 	p.Replay.Source, p.Mix = t, t.counts
-	n := uint64(len(t.all))
 	if p.Operations == 0 || p.Operations > n {
 		p.Operations = n
 	}
 	// From the first operation to the last, and one mean gap.
-	last := float64(t.all[n-1].due) / p.Replay.Speed
 	span := max(time.Duration(last*float64(n)/float64(max(1, n-1))), time.Nanosecond)
 	p.Duration = min(p.Duration, span+time.Nanosecond)
 	p.Rate = workloads.RateOf(float64(n) / span.Seconds())
@@ -163,7 +155,7 @@ func (t *Trace) Due(n uint64, speed float64) (due time.Duration, ok bool) {
 	if n >= uint64(len(t.all)) {
 		return 0, false
 	}
-	return time.Duration(float64(t.all[n].due) / speed), true
+	return time.Duration(t.all[n].due / speed), true
 }
 
 // Operation implements plan.Recorded.
@@ -182,14 +174,14 @@ func (t *Trace) Operation(p *plan.Plan, c *plan.Census, n uint64, o *plan.Operat
 	}
 	o.Size = int(is.size)
 	if is.op == workloads.Deliver {
-		o.Recipients = append(o.Recipients[:0], user)
-		for i, u := range t.others[is.others : int(is.others)+int(is.recipients)] {
-			if i == 0 {
-				o.Recipients[0], o.User = int(u), int(u)
-			} else {
-				o.AddRecipient(int(u))
-			}
+		o.Recipients = o.Recipients[:0]
+		for _, u := range t.others[is.others:][:is.recipients] {
+			o.AddRecipient(int(u))
 		}
+		if len(o.Recipients) == 0 {
+			o.AddRecipient(user)
+		}
+		o.User = o.Recipients[0]
 	}
 }
 
@@ -214,25 +206,20 @@ const (
 	lastTime  = 253_402_300_799
 )
 
-const timeForm = "expected seconds such as 12.5, or 2026-01-31T12:00:00.5Z"
+const timeForm = "expected seconds such as 12.5, or a date and time in years 1 to 9999 such as 2026-01-31T12:00:00.5Z"
 
 // UnmarshalJSON reads a number of seconds, or a date and time (RFC 3339).
 func (s *Seconds) UnmarshalJSON(b []byte) error {
-	var text string
-	if json.Unmarshal(b, &text) == nil && b[0] == '"' {
-		t, err := time.Parse(time.RFC3339Nano, text)
-		if err != nil {
-			return fmt.Errorf("%.60q is not a time; %s", text, timeForm)
-		}
-		*s = Seconds(float64(t.Unix()) + float64(t.Nanosecond())/1e9)
-	} else if v, err := strconv.ParseFloat(string(b), 64); err == nil || errors.Is(err, strconv.ErrRange) {
-		*s = Seconds(v)
-	} else {
-		return fmt.Errorf("time must be a number or a text, found %.60s; %s", b, timeForm)
+	v, err := strconv.ParseFloat(string(b), 64)
+	if date, ok := strings.CutPrefix(string(b), `"`); ok {
+		var t time.Time
+		t, err = time.Parse(time.RFC3339Nano, strings.TrimSuffix(date, `"`))
+		v = float64(t.Unix()) + float64(t.Nanosecond())/1e9
 	}
-	if *s < firstTime || *s > lastTime {
-		return fmt.Errorf("time %.60s is out of range; expected a date in years 1 to 9999, or as many seconds", b)
+	if err != nil || v < firstTime || v > lastTime {
+		return fmt.Errorf("time %.60s; %s", b, timeForm)
 	}
+	*s = Seconds(v)
 	return nil
 }
 
@@ -245,25 +232,17 @@ const maxLine = 1 << 20
 func Read(ctx context.Context, name string, r io.Reader, do func(*Line, workloads.Op) error) error {
 	in := bufio.NewScanner(r)
 	in.Buffer(make([]byte, 64<<10), maxLine)
-	operations, last := 0, Seconds(0)
-	n := 0
-	for in.Scan() {
-		if n++; n%10_000 == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
+	last, n := Seconds(math.Inf(-1)), 1
+	for ; in.Scan() && ctx.Err() == nil; n++ {
 		text := in.Bytes()
 		if len(bytes.TrimSpace(text)) == 0 {
 			continue
 		}
 		l, op, err := parseLine(text)
-		if err == nil && operations == mostOperations {
-			err = fmt.Errorf("more than %d operations; divide the trace", mostOperations)
-		}
-		if err == nil && operations > 0 && l.Time < last {
+		if err == nil && l.Time < last {
 			err = fmt.Errorf("time %.15g follows %.15g; expected lines in order of time", float64(l.Time), float64(last))
 		}
-		if err == nil {
-			operations, last = operations+1, l.Time
+		if last = l.Time; err == nil {
 			err = do(&l, op)
 		}
 		if err != nil {
@@ -271,11 +250,11 @@ func Read(ctx context.Context, name string, r io.Reader, do func(*Line, workload
 		}
 	}
 	if err := in.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return fmt.Errorf("%s:%d: the line has more than %d bytes", name, n+1, maxLine)
+		return fmt.Errorf("%s:%d: the line has more than %d bytes", name, n, maxLine)
 	} else if err != nil {
-		return fmt.Errorf("read trace %s after line %d: %w", name, n, err)
+		return fmt.Errorf("read trace %s after line %d: %w", name, n-1, err)
 	}
-	return nil
+	return ctx.Err()
 }
 
 func wholeTo(v, most float64) bool { return v >= 0 && v <= most && v == math.Trunc(v) }
@@ -290,8 +269,8 @@ func parseLine(text []byte) (l Line, op workloads.Op, err error) {
 	switch {
 	case l.User == "":
 		err = errors.New("no user")
-	case slices.Contains(l.Recipients, ""):
-		err = errors.New("a recipient is empty; expected a user")
+	case slices.Contains(l.Recipients, "") || len(l.Recipients) > workloads.MaxRecipients:
+		err = fmt.Errorf("a recipient is empty, or there are more than %d", workloads.MaxRecipients)
 	case l.Op == "":
 		err = fmt.Errorf("no op; expected an operation such as %q", "list")
 	case !known:

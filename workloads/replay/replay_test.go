@@ -121,11 +121,11 @@ func TestErrors(t *testing.T) {
 		`{"time": 0, "user": "a", "op": "list"}{"time": 0, "user": "a", "op": "open"}`:               `: "{\"time\": 0,`,
 		`{"time": 0, "user": "a", "op": "list"} # words`:                                             `:1: not a line of a trace: "# words" follows the JSON value, which must be the only one`,
 		`{"time": 0, "user": "a", "op": "list"},`:                                                    `:1: not a line of a trace: "," follows the JSON value`,
-		"\n" + `{"time": 1e300, "user": "a", "op": "list"}`:                                          ":2: not a line of a trace: time 1e300 is out of range",
-		`{"time": 1e999, "user": "a", "op": "list"}`:                                                 "time 1e999 is out of range",
-		`{"time": "0000-12-31T00:00:00Z", "user": "a", "op": "list"}`:                                "is out of range; expected a date in years 1 to 9999",
-		`{"time": null, "user": "a", "op": "list"}`:                                                  "time must be a number or a text, found null",
-		`{"time": [1], "user": "a", "op": "list"}`:                                                   "time must be a number or a text, found [1]",
+		"\n" + `{"time": 1e300, "user": "a", "op": "list"}`:                                          ":2: not a line of a trace: time 1e300; expected",
+		`{"time": 1e999, "user": "a", "op": "list"}`:                                                 "time 1e999; expected",
+		`{"time": "0000-12-31T00:00:00Z", "user": "a", "op": "list"}`:                                "; expected seconds such as 12.5, or a date and time in years 1 to 9999",
+		`{"time": null, "user": "a", "op": "list"}`:                                                  "time null; expected",
+		`{"time": [1], "user": "a", "op": "list"}`:                                                   "time [1]; expected",
 		`{"time": 1, "user": 5, "op": "list"}`:                                                       "user must be a text, found a number",
 		`{"time": 1, "user": "a", "op": true}`:                                                       "op must be a text, found true or false",
 		`{"time": 1, "user": "a", "op": "deliver", "size": 4711.5}`:                                  "size must be a whole number from 0 to ",
@@ -138,7 +138,7 @@ func TestErrors(t *testing.T) {
 		`{"time": 1, "user": "a"`:                                                                    "the JSON has no end",
 		`{"time": 1, "user": "` + strings.Repeat("a", 1<<20) + `", "op": "list"}`:                    ":1: the line has more than 1048576 bytes",
 		"\x00\x00": `:1: not a line of a trace: "\x00\x00" is not JSON`,
-		`{"time": "noon", "user": "a", "op": "list"}`:              `:1: not a line of a trace: "noon" is not a time`,
+		`{"time": "noon", "user": "a", "op": "list"}`:              `:1: not a line of a trace: time "noon"; expected`,
 		`{"time": 1, "user": "a", "op": "deliver", "size": -1}`:    ":1: size must be a whole number from 0 to ",
 		`{"time": 1, "user": "a", "op": "move", "messages": 5000}`: ":1: messages must be a whole number from 0 to 1000, found 5000",
 		`time,user,op`: ":1: not a line of a trace",
@@ -181,13 +181,9 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// A trace of centuries is refused, and so is one that a low speed makes so long.
+// A trace that lasts centuries at its speed is refused.
 func TestTooLong(t *testing.T) {
-	ages := `{"time": 0, "user": "a", "op": "list"}` + "\n" + `{"time": 1e10, "user": "a", "op": "list"}`
-	if _, err := Open(t.Context(), workload(t, ages, "").Phases[1].Replay.Trace); err == nil || !strings.Contains(err.Error(), ":2: its time is more than 3650 days") {
-		t.Errorf("error %v", err)
-	}
-	w := workload(t, strings.ReplaceAll(ages, "1e10", "1e8"), ", speed: 0.001")
+	w := workload(t, `{"time": 0, "user": "a", "op": "list"}`+"\n"+`{"time": 1e8, "user": "a", "op": "list"}`, ", speed: 0.001")
 	tr, err := Open(t.Context(), w.Phases[1].Replay.Trace)
 	if err != nil {
 		t.Fatal(err)
