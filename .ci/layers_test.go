@@ -157,7 +157,7 @@ var layers = []struct {
 		[]string{"drivers/*", "drivers/launch/live"},
 	},
 	{"workloads/random", []string{"schemas/strict"}, nil},
-	{"workloads/messages", []string{"drivers", "drivers/crash", "models/mail", "workloads", "workloads/plan", "workloads/random"}, nil},
+	{"workloads/messages", []string{"models/mail", "workloads", "workloads/plan", "workloads/random"}, nil},
 	{"workloads/plan", []string{"workloads", "workloads/random"}, nil},
 	{"workloads", []string{"schemas", "schemas/strict", "schemas/words", "workloads/answer", "workloads/results", "workloads/random"}, []string{"workloads/plan"}},
 	{"cmd/mailbench", []string{"cmd"}, nil},

@@ -156,7 +156,7 @@ func TestGoroutinesAreGuarded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if found < 15 {
+	if found < 10 {
 		t.Errorf("found %d goroutines", found)
 	}
 }

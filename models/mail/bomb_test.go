@@ -67,7 +67,7 @@ func TestBombs(t *testing.T) {
 
 // explode has many readers read all messages of a file, and some of each part, concurrently.
 func explode(t *testing.T, path string, readers int, most int64) {
-	f, err := Open(t.Context(), path, t.TempDir(), 1<<40, new(Progress))
+	f, err := Open(t.Context(), path, t.TempDir(), 1<<40)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,12 +145,12 @@ func live() int64 {
 func TestLimits(t *testing.T) {
 	file := []byte(strings.Repeat("From a\n\n"+strings.Repeat("x", 999)+"\n\n", 10))
 	temp := t.TempDir()
-	if f, err := Open(t.Context(), write(t, "x.mbox", file), temp, 10_010, new(Progress)); err != nil {
+	if f, err := Open(t.Context(), write(t, "x.mbox", file), temp, 10_010); err != nil {
 		t.Errorf("as much as is allowed: %v", err)
 	} else if err := f.Close(); err != nil {
 		t.Error(err)
 	}
-	_, err := Open(t.Context(), write(t, "x.mbox.gz", gzipped(t, file)), temp, 10_009, new(Progress))
+	_, err := Open(t.Context(), write(t, "x.mbox.gz", gzipped(t, file)), temp, 10_009)
 	var format *FormatError
 	if !errors.As(err, &format) || !strings.Contains(err.Error(), "more than 10009 bytes of mail; if that is intended, allow more with --max-mail-size") {
 		t.Errorf("error %v", err)
@@ -159,7 +159,7 @@ func TestLimits(t *testing.T) {
 		t.Errorf("%s is left behind", left[0].Name())
 	}
 	file = bytes.Repeat([]byte("From a\n\n"), maxMessages+1)
-	_, err = Open(t.Context(), write(t, "many.mbox", file), temp, 1, new(Progress))
+	_, err = Open(t.Context(), write(t, "many.mbox", file), temp, 1)
 	if !errors.As(err, &format) || !strings.Contains(err.Error(), "more than 5000000 messages; divide it") {
 		t.Errorf("error %v", err)
 	}
@@ -169,7 +169,7 @@ func TestLimits(t *testing.T) {
 // and what was parsed before can be read to its end.
 func TestParsingStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	f, err := Open(ctx, write(t, "x.mbox", []byte("From a\n"+bombs()[0])), t.TempDir(), 1<<40, new(Progress))
+	f, err := Open(ctx, write(t, "x.mbox", []byte("From a\n"+bombs()[0])), t.TempDir(), 1<<40)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func TestCorpus(t *testing.T) {
 			if c.name != "small.mbox" {
 				path = corpus(t, c.name)
 			}
-			f, err := Open(context.Background(), path, t.TempDir(), 1<<40, new(Progress))
+			f, err := Open(context.Background(), path, t.TempDir(), 1<<40)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -13,7 +13,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"sync/atomic"
 	"time"
 
 	"github.com/mailbench/mailbench/schemas/plainfile"
@@ -38,20 +37,19 @@ const maxMessages = 5_000_000
 // then be read at any time, whatever happens to the mbox. It takes 8 bytes of
 // memory per message.
 type File struct {
-	ctx      context.Context
-	most     int64 // bytes of all messages
-	progress *Progress
-	info     Info
-	spill    *os.File
-	removed  bool    // spill has no name any more
-	starts   []int64 // offset of each message in spill, and the end of the last
+	ctx     context.Context
+	most    int64 // bytes of all messages
+	info    Info
+	spill   *os.File
+	removed bool    // spill has no name any more
+	starts  []int64 // offset of each message in spill, and the end of the last
 }
 
 // Open reads the mbox at path and copies it into the folder temp, which needs as much room as
 // the file unpacked; "" is the system's folder for temporary files. most bounds the bytes of
 // all messages. The error is a [FormatError] if the file cannot be used as mail. When ctx ends,
-// later parsing of the messages ends too. Open notes its progress in p.
-func Open(ctx context.Context, path, temp string, most int64, p *Progress) (*File, error) {
+// later parsing of the messages ends too.
+func Open(ctx context.Context, path, temp string, most int64) (*File, error) {
 	src, err := plainfile.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open mail: %w", err)
@@ -64,8 +62,7 @@ func Open(ctx context.Context, path, temp string, most int64, p *Progress) (*Fil
 	// If the system can remove an open file, a run that is killed leaves nothing.
 	removed := os.Remove(spill.Name()) == nil
 	f := &File{
-		ctx: ctx, most: most, progress: p, info: Info{File: path}, spill: spill,
-		removed: removed, starts: make([]int64, 1),
+		ctx: ctx, most: most, info: Info{File: path}, spill: spill, removed: removed, starts: make([]int64, 1),
 	}
 	if err = f.read(contextReader{ctx, src}); err == nil {
 		err = f.examine()
@@ -87,7 +84,6 @@ func (f *File) read(src io.Reader) error {
 	out := bufio.NewWriterSize(f.spill, 256<<10)
 	err = split(f.ctx, &f.info.Notes, mbox, out, f.most, func(at int64) {
 		f.starts = append(f.starts, at)
-		f.progress.Copied.Add(1)
 	})
 	if err == nil {
 		err = out.Flush()
@@ -113,7 +109,6 @@ func (f *File) read(src io.Reader) error {
 func (f *File) examine() error {
 	r, m := f.Reader(), Message{}
 	for n := range f.info.Messages {
-		f.progress.At.Store(n + 1)
 		if err := r.Message(uint64(n), time.Time{}, &m); err != nil {
 			return err
 		}
@@ -285,10 +280,4 @@ func (m *MessageFile) read(most int64) error {
 	err = errors.Join(err, os.Remove(spill.Name()), m.file.Close())
 	m.file, m.Content = spill, io.NewSectionReader(spill, 0, n)
 	return err
-}
-
-// Progress is how far Open is. Another goroutine may read it meanwhile.
-type Progress struct {
-	Copied atomic.Int64 // messages of which the end was found
-	At     atomic.Int64 // number of the message that is parsed, from 1; 0: the file is still copied
 }

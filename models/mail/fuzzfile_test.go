@@ -38,7 +38,7 @@ func FuzzFile(f *testing.F) {
 		if err := os.WriteFile(name, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		file, err := Open(t.Context(), name, dir, most, new(Progress))
+		file, err := Open(t.Context(), name, dir, most)
 		if err != nil {
 			return
 		}

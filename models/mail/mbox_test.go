@@ -74,7 +74,7 @@ func TestSplit(t *testing.T) {
 			for _, b := range [][]byte{
 				[]byte(c.mbox), packed, append(half, gzipped(t, []byte(c.mbox[len(c.mbox)/2:]))...),
 			} {
-				f, err := Open(t.Context(), write(t, "mail", b), t.TempDir(), 1<<40, new(Progress))
+				f, err := Open(t.Context(), write(t, "mail", b), t.TempDir(), 1<<40)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -125,7 +125,7 @@ func TestUnusableFiles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path, temp := write(t, "x.mbox", c.file), t.TempDir()
-			_, err := Open(t.Context(), path, temp, 1<<40, new(Progress))
+			_, err := Open(t.Context(), path, temp, 1<<40)
 			var format *FormatError
 			if !errors.As(err, &format) || !strings.HasPrefix(err.Error(), path+": ") || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("error %v (%T); want one line with %q", err, err, c.want)
@@ -135,19 +135,19 @@ func TestUnusableFiles(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Open(t.Context(), t.TempDir(), "", 1<<40, new(Progress)); err == nil {
+	if _, err := Open(t.Context(), t.TempDir(), "", 1<<40); err == nil {
 		t.Error("a folder was opened as mail")
 	}
-	if _, err := Open(t.Context(), filepath.Join(t.TempDir(), "none"), "", 1<<40, new(Progress)); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Open(t.Context(), filepath.Join(t.TempDir(), "none"), "", 1<<40); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that is not there: %v", err)
 	}
 	path := write(t, "x.mbox", many)
-	if _, err := Open(t.Context(), path, filepath.Join(t.TempDir(), "none"), 1<<40, new(Progress)); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Open(t.Context(), path, filepath.Join(t.TempDir(), "none"), 1<<40); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a temporary folder that is not there: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Open(ctx, path, "", 1<<40, new(Progress)); !errors.Is(err, context.Canceled) {
+	if _, err := Open(ctx, path, "", 1<<40); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
 }
@@ -174,7 +174,7 @@ func (c canceling) Read([]byte) (int, error) {
 // TestFileBeginsAgain: message n of a file with k messages is n mod k, and a
 // reader may read them in any order.
 func TestFileBeginsAgain(t *testing.T) {
-	f, err := Open(t.Context(), "testdata/small.mbox", t.TempDir(), 1<<40, new(Progress))
+	f, err := Open(t.Context(), "testdata/small.mbox", t.TempDir(), 1<<40)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,7 @@ func TestBoundedMemory(t *testing.T) {
 	b.WriteString("--b--\n\n")
 	path := write(t, "large.mbox.gz", gzipped(t, b.Bytes()))
 	b = bytes.Buffer{}
-	f, err := Open(t.Context(), path, t.TempDir(), 1<<40, new(Progress))
+	f, err := Open(t.Context(), path, t.TempDir(), 1<<40)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -251,7 +251,7 @@ func TestNotes(t *testing.T) {
 	const sep = "From a@b Sat Jan  1 10:00:00 2022\n"
 	text := sep + "Date: 1 Jan 2022 10:00 CET\nSubject: x\nSubject: y\n\n\nFrom now on\n" + sep + "Date: x\n" + sep +
 		"Content-Type: text/html; charset=utf-8; charset=x; y\nContent-Transfer-Encoding: base64\n\naGFsbG8=-\n"
-	f, err := Open(t.Context(), write(t, "x", []byte(text)), t.TempDir(), 1<<20, new(Progress))
+	f, err := Open(t.Context(), write(t, "x", []byte(text)), t.TempDir(), 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ func TestLoadWaitsBeforeItDecodes(t *testing.T) {
 	if err := os.WriteFile(path, []byte("From a\n\n"+strings.Repeat("x", 2*models.LargeMessage)+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f, err := mail.Open(t.Context(), path, t.TempDir(), 1<<40, new(mail.Progress))
+	f, err := mail.Open(t.Context(), path, t.TempDir(), 1<<40)
 	if err != nil {
 		t.Fatal(err)
 	}

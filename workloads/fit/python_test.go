@@ -128,7 +128,7 @@ func TestPython(t *testing.T) {
 // read describes each message of an mbox as reference.py does.
 func read(t *testing.T, path string) (lines []string) {
 	t.Helper()
-	f, err := mail.Open(t.Context(), path, t.TempDir(), 1<<20, new(mail.Progress))
+	f, err := mail.Open(t.Context(), path, t.TempDir(), 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -95,7 +95,7 @@ func (s *Sample) ReadMbox(ctx context.Context, most int64, paths ...string) erro
 }
 
 func (s *Sample) mbox(ctx context.Context, path string, most int64) (int64, error) {
-	f, err := mail.Open(ctx, path, "", most, new(mail.Progress))
+	f, err := mail.Open(ctx, path, "", most)
 	if err != nil {
 		return 0, err
 	}

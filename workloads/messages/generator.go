@@ -4,20 +4,14 @@
 package messages
 
 import (
-	"cmp"
 	"context"
 	"encoding/base64"
-	"fmt"
 	"io"
 	"sort"
 	"time"
 	"unicode/utf8"
 	"unsafe"
 
-	"golang.org/x/sync/errgroup"
-
-	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/plan"
@@ -60,7 +54,7 @@ func (g *Generator) Info() mail.Info { return mail.Info{} }
 func (g *Generator) Close() error { return nil }
 
 // Reader implements Source. The first one makes the pools: a run that is refused makes none.
-func (g *Generator) Reader() Reader { return &writer{g: g, pools: poolsOf(g.seed)} }
+func (g *Generator) Reader() Reader { return &writer{g: g, pools: thePools()} }
 
 // writer makes generated messages, one at a time.
 type writer struct {
@@ -356,33 +350,11 @@ type Measurer interface {
 	Size(n uint64) int64
 }
 
-// Open returns the mail of the mbox at path as a Source; see [mail.Open]. It notes how far it is after each hint, and
-// at the end what is odd in the mail.
-func Open(ctx context.Context, path string, most int64, hint time.Duration, note func(string)) (Source, error) {
-	var p mail.Progress
-	began := time.Now()
-	reading, read := context.WithCancel(ctx)
-	var hints errgroup.Group
-	hints.Go(func() error {
-		return crash.Guard(func() error {
-			for drivers.Pause(reading, hint) == nil {
-				of := fmt.Sprintf("unpacks it, %d messages so far", p.Copied.Load())
-				if at := p.At.Load(); at > 0 {
-					of = fmt.Sprintf("reads message %d of %d", at, p.Copied.Load())
-				}
-				note(fmt.Sprintf("%s (%v)", of, time.Since(began).Round(time.Second)))
-			}
-			return nil
-		})
-	})
-	f, err := mail.Open(ctx, path, "", most, &p)
-	read()
-	if err = cmp.Or(err, hints.Wait()); err != nil {
+// Open returns the mail of the mbox at path as a Source; see [mail.Open].
+func Open(ctx context.Context, path string, most int64) (Source, error) {
+	f, err := mail.Open(ctx, path, "", most)
+	if err != nil {
 		return nil, err
-	}
-	info := f.Info()
-	for _, line := range info.Notes.Lines() {
-		note(line)
 	}
 	return file{f}, nil
 }

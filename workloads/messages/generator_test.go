@@ -269,13 +269,6 @@ func BenchmarkGenerate(b *testing.B) {
 	}
 }
 
-func BenchmarkNewGenerator(b *testing.B) {
-	w := testWorkload(b)
-	for b.Loop() {
-		NewGenerator(w).Reader()
-	}
-}
-
 func BenchmarkParse(b *testing.B) {
 	g := testGenerator()
 	w, m := g.Reader(), mail.Message{}

@@ -64,28 +64,15 @@ func (l *lines) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// latest are the pools made last. They take a tenth of a second to make, and one run
-// needs them several times.
-var latest struct {
-	sync.Mutex
-	seed  uint64
-	pools *pools
-}
+// poolsSeed is the seed of the pools: the default seed of workloads.
+const poolsSeed = 1
 
-// poolsOf returns the pools of a seed. They are read-only.
-func poolsOf(seed uint64) *pools {
-	latest.Lock()
-	defer latest.Unlock()
-	if latest.pools == nil || latest.seed != seed {
-		latest.seed, latest.pools = seed, newPools(seed)
-	}
-	return latest.pools
-}
+// thePools are read-only. They take a tenth of a second to make, and are the same for each workload.
+var thePools = sync.OnceValue(newPools)
 
-// newPools makes the pools, which depend on nothing but the seed.
-func newPools(seed uint64) *pools {
+func newPools() *pools {
 	var r random.Rand
-	r.Seed(seed, streamPools, 0)
+	r.Seed(poolsSeed, streamPools, 0)
 	p := &pools{
 		text:   newLines(textPool, 70),
 		html:   newLines(htmlPool, 40),

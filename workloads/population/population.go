@@ -4,10 +4,11 @@
 package population
 
 import (
-	"bufio"
+	"cmp"
 	"context"
 	"fmt"
-	"io"
+	"iter"
+	"slices"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
@@ -73,40 +74,41 @@ func growth(w *workloads.Workload) forecast.Growth {
 }
 
 // sample reads the first messages of a load. If the load has none, the sample is one message. Mail
-// may be slow to read, so a message of a file that comes again is not read again.
+// may be slow to read, so a sample has no message of a file twice.
 func sample(ctx context.Context, c *plan.Census, source messages.Source, size int) ([]forecast.Message, error) {
-	load := c.LoadStream(&plan.Growth{})
-	r := source.Reader()
+	if of := source.Info().Messages; of > 0 {
+		size = int(min(int64(size), of))
+	}
 	var all []forecast.Message
-	var m mail.Message
-	var o plan.Operation
-	of, known := uint64(source.Info().Messages), make(map[uint64]forecast.Message)
-	for n := range size {
-		_, ok := load.Next(0, &o)
-		if !ok && n > 0 {
-			break
+	for m, err := range first(ctx, c, source, size) {
+		var s forecast.Message
+		if err == nil {
+			s, err = Quantities(m)
 		}
-		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("population: %w", err)
-		}
-		number := o.N
-		if of > 0 {
-			number %= of
-		}
-		s, has := known[number]
-		if !has {
-			err := r.Message(o.N, o.Date, &m)
-			if err == nil {
-				s, err = Quantities(&m)
-			}
-			if err != nil {
-				return nil, fmt.Errorf("sample of the mail: %w", err)
-			}
-			known[number] = s
+		if err != nil {
+			return nil, fmt.Errorf("sample of the mail: %w", err)
 		}
 		all = append(all, s)
 	}
 	return all, nil
+}
+
+// first yields the first messages of a load, up to size, or an error. A load without messages has one here.
+func first(ctx context.Context, c *plan.Census, source messages.Source, size int) iter.Seq2[*mail.Message, error] {
+	return func(yield func(*mail.Message, error) bool) {
+		load, r := c.LoadStream(&plan.Growth{}), source.Reader()
+		var m mail.Message
+		var o plan.Operation
+		for n := range size {
+			if _, ok := load.Next(0, &o); !ok && n > 0 {
+				return
+			}
+			err := cmp.Or(ctx.Err(), r.Message(o.N, o.Date, &m))
+			if !yield(&m, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 // Quantities measures a message: numbers of things, and bytes of text.
@@ -160,80 +162,45 @@ func Compress(
 	if err != nil {
 		return nil, fmt.Errorf("population: %w", err)
 	}
-	load := c.LoadStream(&plan.Growth{})
-	raw, bodies, attachments := newStream(by), newStream(by), newStream(by)
-	r := source.Reader()
-	var m mail.Message
-	var o plan.Operation
+	var raw, bodies, attachments []byte // each as a column of a table would have it
 	n := 0
-	for ; n < compressedMost && raw.in < compressedBytes && ctx.Err() == nil; n++ {
-		_, ok := load.Next(0, &o)
-		if !ok && n > 0 {
-			break
-		}
-		err := r.Message(o.N, o.Date, &m)
+	for m, err := range first(ctx, c, source, compressedMost) {
 		if err == nil {
-			err = raw.add(m.Raw)
+			raw, err = mail.AppendContent(raw, m.Raw)
 		}
 		if err == nil {
-			err = bodies.add(m.Body.Content)
+			bodies, err = mail.AppendContent(bodies, m.Body.Content)
 		}
 		for i := 0; i < len(m.Attachments) && err == nil; i++ {
-			err = attachments.add(m.Attachments[i].Content)
+			attachments, err = mail.AppendContent(attachments, m.Attachments[i].Content)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("compress a sample of the mail: %w", err)
 		}
+		if n++; len(raw) >= compressedBytes {
+			break
+		}
+	}
+	left := func(column []byte) float64 { // the share of its bytes
+		if len(column) == 0 {
+			return 1
+		}
+		out := 0
+		for block := range slices.Chunk(column, by.Block) {
+			out += by.Compressed(block)
+		}
+		return float64(out) / float64(len(column))
 	}
 	return &forecast.Compressed{
 		Compressor: by.Name, Block: by.Block, Messages: n,
-		Raw: raw.left(), Bodies: bodies.left(), Attachments: attachments.left(),
-	}, ctx.Err()
+		Raw: left(raw), Bodies: left(bodies), Attachments: left(attachments),
+	}, nil
 }
 
 const (
 	compressedMost  = 500
 	compressedBytes = 32 << 20
 )
-
-// stream compresses one kind of content of all messages in blocks, as a column of a table
-// would hold it. in and out are bytes before and after.
-type stream struct {
-	by      *forecast.Compression
-	blocks  *bufio.Writer
-	in, out int64
-}
-
-func newStream(by *forecast.Compression) *stream {
-	s := &stream{by: by}
-	s.blocks = bufio.NewWriterSize(s, by.Block)
-	return s
-}
-
-// add compresses a content, as far as there is not enough for a sample.
-func (s *stream) add(c mail.Content) error {
-	want := min(c.Size(), max(0, compressedBytes-s.in))
-	n, err := s.blocks.ReadFrom(io.NewSectionReader(c, 0, want))
-	if err == nil && n < want {
-		err = io.ErrUnexpectedEOF
-	}
-	return err
-}
-
-// Write compresses a block.
-func (s *stream) Write(block []byte) (int, error) {
-	s.in += int64(len(block))
-	s.out += int64(s.by.Compressed(block))
-	return len(block), nil
-}
-
-// left compresses the last block, and returns the share of all bytes that is left.
-func (s *stream) left() float64 {
-	if _ = s.blocks.Flush(); s.in == 0 { // a write never fails
-		return 1
-	}
-	return float64(s.out) / float64(s.in)
-}
 
 // Mail is the mail of a workload. Lint gets sizes and hot partitions from it.
 type Mail struct {
