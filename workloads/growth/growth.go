@@ -24,7 +24,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -124,7 +123,7 @@ func Of(points []Point) Growth {
 		g.Class, g.Low, g.High, g.Exact = Flat, Known(0), Known(0), true
 		return g
 	}
-	if zeros > 0 || !c.spread() {
+	if zeros > 0 || slices.Min(c.x) == slices.Max(c.x) {
 		return g
 	}
 	g.Exact = exact
@@ -218,9 +217,6 @@ func (c *curve) add(p Point) {
 	c.errors = append(c.errors, known)
 }
 
-// spread reports whether there are at least two different sizes.
-func (c *curve) spread() bool { return slices.Min(c.x) != slices.Max(c.x) }
-
 // slope is the slope of the least-squares line through the logarithms, and half the width of
 // its 95% interval.
 func (c *curve) slope(exact bool) (slope, half float64) {
@@ -267,7 +263,7 @@ const tailLeast, kneeLeast = 3, 0.22
 func (c *curve) flatFrom(exact bool) int {
 	for k := 1; len(c.x)-k >= tailLeast; k++ {
 		tail := curve{c.n[k:], c.x[k:], c.z[k:], c.errors[k:]}
-		if !tail.spread() {
+		if slices.Min(tail.x) == slices.Max(tail.x) {
 			return 0
 		}
 		slope, half := tail.slope(exact)
@@ -276,11 +272,7 @@ func (c *curve) flatFrom(exact bool) int {
 		}
 		low, high := slices.Min(tail.z), slices.Max(tail.z)
 		apart := max(kneeLeast, 3*(high-low))
-		below, above := true, true
-		for _, z := range c.z[:k] {
-			below, above = below && z < low-apart, above && z > high+apart
-		}
-		if below || above {
+		if slices.Max(c.z[:k]) < low-apart || slices.Min(c.z[:k]) > high+apart {
 			return k
 		}
 		return 0
@@ -288,8 +280,8 @@ func (c *curve) flatFrom(exact bool) int {
 	return 0
 }
 
-// These bound the powers that are tried, and step from one to the next.
-const powerLeast, powerMost, powerStep = -1.0, 3.0, 0.05
+// These bound the powers that are tried, so many from one whole number to the next.
+const powerLeast, powerMost, powersEach = -1, 3, 20
 
 // errorLeast is the least standard deviation that is assumed when curves are compared: no
 // figure follows a curve more closely than by 1%.
@@ -299,12 +291,10 @@ const errorLeast = 0.01
 // the best one. They are NaN if there are too few points.
 func (c *curve) powers(exact bool) (low, high float64) {
 	var sums []float64
-	best := math.Inf(1)
-	for i := 0; powerLeast+float64(i)*powerStep <= powerMost; i++ {
-		s := c.misfit(powerLeast+float64(i)*powerStep, exact)
-		sums, best = append(sums, s), min(best, s)
+	for i := powerLeast * powersEach; i <= powerMost*powersEach; i++ {
+		sums = append(sums, c.misfit(float64(i)/powersEach, exact))
 	}
-	free := len(c.x) - 3
+	best, free := slices.Min(sums), len(c.x)-3
 	if math.IsInf(best, 1) || free < 1 && !exact {
 		return math.NaN(), math.NaN()
 	}
@@ -317,54 +307,44 @@ func (c *curve) powers(exact bool) (low, high float64) {
 		t := Student(free, 0.05)
 		most += t * t * max(errorLeast*errorLeast, best/float64(free))
 	}
-	low, high = math.NaN(), math.NaN()
+	low, high = math.Inf(1), math.Inf(-1)
 	for i, s := range sums {
-		if p := powerLeast + float64(i)*powerStep; s <= most {
-			if math.IsNaN(low) {
-				low = p
-			}
-			high = p
+		if power := powerLeast + float64(i)/powersEach; s <= most {
+			low, high = min(low, power), max(high, power)
 		}
 	}
 	return low, high
 }
 
-// misfit is the least sum of squares between the logarithms of the values and of a curve a + b·f(n) of a power, with
-// a and b not below 0. It is in units of the errors if these are known. From the power 1 on the curve has no part
-// below 0 either: nothing costs less than nothing, and a line that begins below 0 looks like a power.
-func (c *curve) misfit(power float64, exact bool) float64 {
-	first := slices.Min(c.n)
-	f, w, off := make([]float64, len(c.n)), make([]float64, len(c.n)), make([]float64, len(c.n))
+// misfit is the sum of squares between the logarithms of the values and of the curve a + b·f(n) of a power that lies
+// nearest to the values by weighted least squares, with a and b not below 0. It is in units of the errors if these are
+// known. From the power 1 on f begins at 0 where n does: nothing costs less than nothing, and a line that begins below
+// 0 looks like a power.
+func (c *curve) misfit(power float64, exact bool) (sum float64) {
+	k, first := len(c.n), slices.Min(c.n)
+	f, value, weight, errors := make([]float64, k), make([]float64, k), make([]float64, k), make([]float64, k)
 	for i, n := range c.n {
-		f[i], w[i] = boxCox(n/first, power), 1
+		f[i], value[i], errors[i] = boxCox(n/first, power), math.Exp(c.z[i]), 1
+		if power >= 1 {
+			f[i] += 1 / power
+		}
 		if exact {
-			e := math.Hypot(c.errors[i], errorLeast)
-			w[i] = 1 / (e * e)
+			errors[i] = math.Hypot(c.errors[i], errorLeast)
 		}
+		weight[i] = math.Pow(errors[i]*value[i], -2)
 	}
-	most := slices.Max(f)
-	// squares are those of the best curve whose growing part is e^by times the fixed part at its end.
-	squares := func(by float64) float64 {
-		scale := math.Exp(by) / most
-		for i := range off {
-			off[i] = c.z[i] - math.Log(1+scale*f[i])
-		}
-		return stat.PopVariance(off, w) * floats.Sum(w)
+	a, b := stat.LinearRegression(f, value, weight, false)
+	switch {
+	case b <= 0:
+		a, b = stat.Mean(value, weight), 0
+	case a < 0:
+		a, b = stat.LinearRegression(f, value, weight, true)
 	}
-	low, high := math.Log(1e-4), math.Log(1e12) // nothing grows by less, or more
-	if power >= 1 {
-		high = math.Log(power * most)
+	for i := range f {
+		r := (math.Log(a+b*f[i]) - c.z[i]) / errors[i]
+		sum += r * r
 	}
-	for range 20 {
-		const golden = 0.6180339887498949
-		a, b := high-golden*(high-low), low+golden*(high-low)
-		if squares(a) <= squares(b) {
-			high = b
-		} else {
-			low = a
-		}
-	}
-	return squares((low + high) / 2)
+	return sum
 }
 
 // boxCox is the transformation of Box and Cox.
