@@ -154,7 +154,7 @@ func (w *filling) ratio(x, y metric) (string, error) {
 	if b.Median <= 0 {
 		return "", fmt.Errorf("%s is %s", y, f.Text(b.Median))
 	}
-	if !trials.Differs(f, &a, &b) && !trials.Differs(f, &b, &a) && !trials.Same(f, &a, &b) {
+	if !trials.Differs(&a, &b) && !trials.Same(&a, &b) {
 		return "", fmt.Errorf("%s (%s) and %s (%s) do not differ significantly", x, f.Text(a.Median), y, f.Text(b.Median))
 	}
 	low, high := words.Digits(a.Low/b.High), words.Digits(a.High/max(b.Low, 1))
@@ -213,9 +213,9 @@ func (w *filling) value(m metric) (v trials.Value, err error) {
 	}
 	v = cs.Value(m.op, results.Figure(m.name))
 	switch {
-	case v.Known && !math.IsInf(v.Median, 1):
+	case v.Trials > 0 && !math.IsInf(v.Median, 1):
 		return v, nil
-	case v.Known:
+	case v.Trials > 0:
 		return v, fmt.Errorf("%s lies among operations that never ended", m)
 	}
 	for _, c := range cs {

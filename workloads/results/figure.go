@@ -93,24 +93,6 @@ func (s *StoreCost) Of(f Figure) float64 {
 // Counted is a counter of the operation, and its standard deviation.
 func (o *Op) Counted(f Figure) (mean, deviation float64) { return counters[f].of(&o.Store) }
 
-// Times are a percentile of an operation in each interval of the cell's timeline, in
-// nanoseconds. Intervals with too few operations for it are left out.
-func (c *Cell) Times(op string, f Figure) []float64 {
-	var times []float64
-	for i := range c.Timeline {
-		in, ok := c.Timeline[i].Ops[op]
-		if !ok || in.OK < EnoughFor(f.Percentile()) {
-			continue
-		}
-		ns := in.P50
-		if f == P99 {
-			ns = in.P99
-		}
-		times = append(times, float64(ns))
-	}
-	return times
-}
-
 // Objective is a bound that a figure of measured cells must keep (a service level
 // objective). The workload sets it. If several hold for the same figure of a cell, the last
 // one counts.

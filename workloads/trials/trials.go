@@ -122,43 +122,43 @@ func Columns(cells []*results.Cell) []Column {
 
 // Value is the figure of one column.
 type Value struct {
-	Known bool
-	// Median is the median of the trials, Low and High are the least and the most of them.
-	// With one trial Low and High bound the middle half of the intervals of a time; they are
-	// equal to Median for a counter. A time is infinite where operations at that
-	// percentile never ended.
+	Trials int // those in which it is known; 0: none
+	// Median is the median of the trials. Low to High is the range in which other trials are expected to be: that of the
+	// trials, wider if these are few, and for a counter as far as its errors reach. A time is infinite where operations
+	// at that percentile never ended.
 	Median, Low, High float64
-
-	n         float64 // of a counter: operations of all trials
-	deviation float64 // of a counter: standard deviation between operations
-	Trials    int
+	Error             float64 // of a counter: its standard error, as a share of Median
 }
+
+// These bounds say how large a difference must be before a sentence calls it one. That is no test of significance;
+// mailbench compare is.
+const (
+	// The ranges of n trials of two equal stores lie apart with the probability 2/C(2n,n): of four trials once in 35
+	// cases, of three once in 10. The range of fewer trials is made wider by knownFactor at each end.
+	knownTrials = 4
+	knownFactor = 1.25
+	// A counter is a mean over drawn messages, and known within knownErrors standard errors. Fewer than knownOperations
+	// operations do not show how far off their mean is: then it is known within standard deviations of a single one.
+	knownErrors     = 3
+	knownOperations = 30
+	// sameMost is by which share two values may differ that are called the same.
+	sameMost = 0.1
+)
 
 // Value is a figure of an operation of the column. Of a time, trials whose verdict is not ok are left out.
 func (cs Column) Value(op string, f results.Figure) Value {
 	if f.Counted() {
 		return cs.counted(op, f)
 	}
-	var times, intervals []float64 // intervals are those of the last trial
+	var times []float64
 	for _, c := range cs {
-		o, ok := c.Ops[op]
-		if !ok || c.Verdict != results.OK || !o.Enough(f.Percentile()) {
-			continue
-		}
-		times, intervals = append(times, o.Scheduled().At(f.Percentile())), c.Times(op, f)
-		if o.DueDiffers() { // intervals have only operations that were ok
-			intervals = slices.Repeat(times[:1], knownIntervals)
+		if o, ok := c.Ops[op]; ok && c.Verdict == results.OK && o.Enough(f.Percentile()) {
+			times = append(times, o.Scheduled().At(f.Percentile()))
 		}
 	}
 	v := Of(times)
-	if v.Trials == 1 {
-		// The range of a single trial is from its intervals. With too few of them the value is not known well
-		// enough to be compared.
-		n := len(intervals)
-		if v.Known = n >= knownIntervals; v.Known {
-			slices.Sort(intervals)
-			v.Low, v.High = min(v.Median, intervals[n/4]), max(v.Median, intervals[n-1-n/4])
-		}
+	if v.Trials < knownTrials {
+		v.Low, v.High = v.Low/knownFactor, v.High*knownFactor
 	}
 	return v
 }
@@ -182,7 +182,15 @@ func (cs Column) counted(op string, f results.Figure) Value {
 		means, all, squares = append(means, mean), all+n, squares+deviation*deviation*n
 	}
 	v := Of(means)
-	v.n, v.deviation = all, math.Sqrt(squares/max(all, 1))
+	deviation := math.Sqrt(squares / max(all, 1))
+	err := deviation / math.Sqrt(max(all, 1))
+	if v.Median > 0 {
+		v.Error = err / v.Median
+	}
+	if all < knownOperations {
+		err = deviation
+	}
+	v.Low, v.High = v.Median-knownErrors*err, v.Median+knownErrors*err
 	return v
 }
 
@@ -192,60 +200,15 @@ func Of(values []float64) Value {
 		return Value{}
 	}
 	return Value{
-		Known: true, Trials: len(values), Median: results.Median(values), Low: slices.Min(values), High: slices.Max(values),
+		Trials: len(values), Median: results.Median(values), Low: slices.Min(values), High: slices.Max(values),
 	}
 }
 
-// These bounds say how large a difference must be before the overview shows it as one. The
-// overview is no test of significance; mailbench compare is.
-const (
-	// The ranges of n trials of two equal stores lie apart with the probability
-	// 2/C(2n,n): of four trials once in 35 cases, of three once in 10.
-	knownTrials = 4
-	// With fewer trials than knownTrials one value must also be this many times the other,
-	// because the distance of another trial is unknown.
-	knownFactor = 1.5
-	// A single trial needs this many intervals with enough operations. The middle half of
-	// their values is its range.
-	knownIntervals = 5
-	// A counter is a mean over drawn messages. A difference must be more than
-	// knownErrors standard errors. Fewer than knownOperations operations do not show how far
-	// off their mean is: the difference must be as many standard deviations of a single one.
-	knownErrors     = 3
-	knownOperations = 30
-)
+// Differs reports whether two values differ by more than the noise.
+func Differs(a, b *Value) bool { return a.High < b.Low || b.High < a.Low }
 
-// Differs reports whether b is more than a by more than the noise.
-func Differs(f results.Figure, a, b *Value) bool {
-	if f.Counted() {
-		return b.Median-a.Median > knownErrors*math.Hypot(a.err(), b.err())
-	}
-	if b.Low <= a.High {
-		return false
-	}
-	return min(a.Trials, b.Trials) >= knownTrials || b.Median >= knownFactor*a.Median
-}
-
-// sameMost is by which share two values may differ that are called the same.
-const sameMost = 0.1
-
-// Same reports whether a difference of more than sameMost between a and b is excluded: by the ranges
-// of trials, or by knownErrors standard errors of a counter.
-func Same(f results.Figure, a, b *Value) bool {
-	if !f.Counted() {
-		return max(a.High, b.High) <= (1+sameMost)*min(a.Low, b.Low)
-	}
-	return math.Abs(b.Median-a.Median)+knownErrors*math.Hypot(a.err(), b.err()) <= sameMost*min(a.Median, b.Median)
-}
-
-// err is how far off the mean of a counter may be: its standard error, or with few operations
-// the standard deviation of a single one.
-func (v *Value) err() float64 {
-	if v.n < knownOperations {
-		return v.deviation
-	}
-	return v.deviation / math.Sqrt(v.n)
-}
+// Same reports whether a difference of more than sameMost between two values is excluded.
+func Same(a, b *Value) bool { return max(a.High, b.High) <= (1+sameMost)*min(a.Low, b.Low) }
 
 // growthFigures are the figures that are fitted, in the order in which they are shown.
 var growthFigures = []results.Figure{results.P50, results.Examined, results.Requests, results.Rows, results.Bytes}
@@ -286,9 +249,7 @@ func growthOf(r *results.Run, cs Column, op string, f results.Figure) (results.G
 		v := at.Value(op, f)
 		one := growth.Point{Name: p.Value, Size: p.Size, Value: v.Median}
 		if f.Counted() {
-			if one.Error = new(float64); v.Median > 0 {
-				*one.Error = v.deviation / math.Sqrt(v.n) / v.Median
-			}
+			one.Error = &v.Error
 		}
 		if v.Trials > 0 && !math.IsInf(v.Median, 0) { // also a time of one trial
 			g.Points = append(g.Points, one)
