@@ -38,48 +38,44 @@ func addNames(a, b string) string {
 
 // add makes s, the mean cost of n operations, that of these and m others.
 func (s *StoreCost) add(n int64, b *StoreCost, m int64) {
-	if n+m == 0 {
+	switch {
+	case m == 0:
+		return
+	case n == 0:
+		*s = *b
 		return
 	}
 	sum, others := *s, b.Means()
 	for i, x := range sum.Means() {
-		*x = (*x*float64(n) + *others[i]*float64(m)) / float64(n+m)
+		*x = meanOf(*x, n, *others[i], m)
 	}
-	for f, deviation := range map[Figure]*float64{
-		Requests: &sum.RequestsDeviation, Rows: &sum.RowsDeviation, Bytes: &sum.BytesDeviation,
-	} {
+	deviationOf := func(f Figure, n, m int64) float64 {
 		was, off := counters[f].of(s)
 		more, moreOff := counters[f].of(b)
-		*deviation = addDeviations(n, was, off, m, more, moreOff)
+		return addDeviations(n, was, off, m, more, moreOff)
 	}
-	switch { // rows scanned are known if those of each operation are
-	case m == 0:
-	case n == 0:
-		sum.RowsScanned, sum.Traced, sum.ScannedDeviation = b.RowsScanned, b.Traced, b.ScannedDeviation
-	case s.RowsScanned == nil || b.RowsScanned == nil:
-		sum.RowsScanned, sum.Traced, sum.ScannedDeviation = nil, 0, 0
-	default:
+	sum.RequestsDeviation, sum.RowsDeviation = deviationOf(Requests, n, m), deviationOf(Rows, n, m)
+	sum.BytesDeviation = deviationOf(Bytes, n, m)
+	sum.RowsScanned, sum.Traced, sum.ScannedDeviation = nil, 0, 0
+	if s.RowsScanned != nil && b.RowsScanned != nil { // they are known if those of each operation are
 		if s.Traced > 0 && b.Traced > 0 { // each is the mean of the traced operations
 			n, m = s.Traced, b.Traced
 		}
-		x, y := *s.RowsScanned, *b.RowsScanned
-		mean := (x*float64(n) + y*float64(m)) / float64(n+m)
-		sum.RowsScanned, sum.Traced = &mean, s.Traced+b.Traced
-		sum.ScannedDeviation = addDeviations(n, x, s.ScannedDeviation, m, y, b.ScannedDeviation)
+		mean := meanOf(*s.RowsScanned, n, *b.RowsScanned, m)
+		sum.RowsScanned, sum.Traced, sum.ScannedDeviation = &mean, s.Traced+b.Traced, deviationOf(Examined, n, m)
 	}
 	*s = sum
+}
+
+// meanOf is the mean of two values, weighted by their operations.
+func meanOf(a float64, n int64, b float64, m int64) float64 {
+	return (a*float64(n) + b*float64(m)) / float64(max(1, n+m))
 }
 
 // addDeviations is the standard deviation of n values with the mean a and the deviation da, and
 // of m values with the mean b and the deviation db (T. F. Chan, G. H. Golub, R. J. LeVeque,
 // Updating Formulae and a Pairwise Algorithm for Computing Sample Variances, 1979).
 func addDeviations(n int64, a, da float64, m int64, b, db float64) float64 {
-	switch {
-	case n == 0:
-		return db
-	case m == 0:
-		return da
-	}
 	x, y := float64(n), float64(m)
 	between := (b - a) * (b - a) * x * y / (x + y)
 	if between <= 1e-12*max(a*a, b*b) { // equal means that were rounded
@@ -90,25 +86,22 @@ func addDeviations(n int64, a, da float64, m int64, b, db float64) float64 {
 
 // addPatterns is how many calls of each pattern n operations and m others made, on average. Of times P50 becomes the
 // mean, weighted by runs, and P99 the larger of both.
-func addPatterns(a []PatternRequests, n int64, b []PatternRequests, m int64) []PatternRequests {
-	if n+m == 0 {
-		return a
-	}
-	var sum []PatternRequests
+func addPatterns(a []PatternRequests, n int64, b []PatternRequests, m int64) (sum []PatternRequests) {
 	for i, p := range slices.Concat(a, b) {
-		of := n
-		if i >= len(a) {
-			of = m
-		}
 		at := slices.IndexFunc(sum, func(have PatternRequests) bool { return have.Name == p.Name })
 		if at < 0 {
 			at, sum = len(sum), append(sum, PatternRequests{Name: p.Name})
 		}
 		to := &sum[at]
-		to.Requests += p.Requests * float64(of) / float64(n+m)
+		if i < len(a) {
+			to.Requests += meanOf(p.Requests, n, 0, m)
+		} else {
+			to.Requests += meanOf(0, n, p.Requests, m)
+		}
 		if t := p.Service; t != nil {
 			have := cmp.Or(to.Service, t)
-			to.Service = &PatternTimes{meanOf(have.P50, to.Count, t.P50, p.Count), max(have.P99, t.P99), max(have.Max, t.Max)}
+			p50 := meanOf(float64(have.P50), to.Count, float64(t.P50), p.Count)
+			to.Service = &PatternTimes{int64(p50), max(have.P99, t.P99), max(have.Max, t.Max)}
 			to.Count += p.Count
 		}
 	}
@@ -122,19 +115,14 @@ const errorsMost = 5
 // AddErrors adds the counts of texts that are alike. Beyond errorsMost texts, others are OtherErrors.
 func AddErrors(a []ErrorCount, b ...ErrorCount) []ErrorCount {
 	sum := slices.Clone(a)
-	at := func(text string) int {
-		return slices.IndexFunc(sum, func(have ErrorCount) bool { return alike(have.Text, text) })
-	}
 	for _, e := range b {
-		texts := len(sum)
-		if at(OtherErrors) >= 0 {
-			texts--
-		}
-		if at(e.Text) < 0 && texts >= errorsMost {
+		at := slices.IndexFunc(sum, func(have ErrorCount) bool { return alike(have.Text, e.Text) })
+		if at < 0 && len(sum) >= errorsMost {
 			e.Text = OtherErrors
+			at = slices.IndexFunc(sum, func(have ErrorCount) bool { return have.Text == OtherErrors })
 		}
-		if i := at(e.Text); i >= 0 {
-			sum[i].Count += e.Count
+		if at >= 0 {
+			sum[at].Count += e.Count
 		} else {
 			sum = append(sum, e)
 		}
@@ -145,18 +133,13 @@ func AddErrors(a []ErrorCount, b ...ErrorCount) []ErrorCount {
 // alike reports whether texts are of the same error: they differ only in words in which these differ, names of
 // accounts, messages and nodes, numbers and times.
 func alike(a, b string) bool {
-	for a != "" || b != "" {
-		var x, y string
-		x, a, _ = strings.Cut(a, " ")
-		y, b, _ = strings.Cut(b, " ")
-		if x != y && !(names(x) && names(y)) {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(strings.Fields(a), strings.Fields(b), func(x, y string) bool {
+		return x == y || strings.ContainsAny(x, named) && strings.ContainsAny(y, named)
+	})
 }
 
-func names(word string) bool { return strings.ContainsAny(word, "0123456789@") }
+// named are characters of words that name something.
+const named = "0123456789@"
 
 // SortErrors sorts counts: the most frequent text is first, OtherErrors last.
 func SortErrors(all []ErrorCount) []ErrorCount {

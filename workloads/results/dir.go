@@ -15,7 +15,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -47,12 +46,9 @@ type Report struct {
 // Dir is a run directory that is being written. It gets its final name when the run has
 // ended. Until then it keeps what Save wrote, whatever happens.
 type Dir struct {
-	name string // as the user wrote it
-	path string // "" once committed or aborted
-	temp string // where it is now
-	// parents are the directories above path that Create made, the deepest first.
-	parents []string
-
+	name    string // as the user wrote it
+	path    string // "" once committed or aborted
+	temp    string // where it is now
 	reports []Report
 	log     logFile
 	saved   *LogDigest // the log that run.json on the disk has; nil: none
@@ -71,35 +67,28 @@ func Create(dir string, reports ...Report) (*Dir, error) {
 		return nil, fmt.Errorf("create run directory: %w", err)
 	}
 	entries, err := os.ReadDir(path)
-	switch {
-	case err == nil && len(entries) > 0:
-		holds := "is not empty"
-		if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == RunFile }) {
-			holds = "has the results of another run"
-		}
-		return nil, fmt.Errorf("%w: %s %s; remove it, or choose another run directory", ErrTaken, dir, holds)
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
+	if len(entries) > 0 {
+		return nil, fmt.Errorf("%w: %s is not empty; remove it, or choose another run directory", ErrTaken, dir)
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("create run directory: %w", err)
 	}
 	d := &Dir{
 		reports: reports, name: filepath.Clean(dir) + partial, path: path, temp: path + partial, syncDir: syncDir,
 	}
-	for up := filepath.Dir(path); absent(up); up = filepath.Dir(up) {
-		d.parents = append(d.parents, up)
-	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		d.removeParents()
 		return nil, fmt.Errorf("create run directory: %w", err)
 	}
 	if err := os.Mkdir(d.temp, 0o755); errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("%w: %s exists: %s choose another run directory", ErrTaken, dir+partial, whose(d.temp))
+		whose := "another run is writing it"
+		if !scratch.InUse(d.temp) {
+			whose = "a killed run may have left it; move or remove it"
+		}
+		return nil, fmt.Errorf("%w: %s exists: %s, or choose another run directory", ErrTaken, dir+partial, whose)
 	} else if err != nil {
 		return nil, fmt.Errorf("create run directory: %w", err)
 	}
 	if d.scratch, err = scratch.Claim(d.temp); err != nil {
-		err = errors.Join(err, os.Remove(d.temp))
-		d.removeParents()
-		return nil, fmt.Errorf("create run directory: %w", err)
+		return nil, fmt.Errorf("create run directory: %w", errors.Join(err, os.Remove(d.temp)))
 	}
 	log, err := os.Create(filepath.Join(d.temp, LatencyFile))
 	if err != nil {
@@ -108,17 +97,6 @@ func Create(dir string, reports ...Report) (*Dir, error) {
 	}
 	d.log = logFile{file: log, sum: sha256.New()}
 	return d, nil
-}
-
-// whose says which run an unfinished run directory belongs to, and what to do about it.
-func whose(temp string) string {
-	if scratch.Abandoned(temp) {
-		return "a run that was killed left it; remove it or"
-	}
-	if _, err := os.Stat(filepath.Join(temp, RunFile)); err == nil && !scratch.InUse(temp) {
-		return "it has the values of a killed run; move or remove it, or"
-	}
-	return "another run may be writing it;"
 }
 
 // LatencyLog is where the run writes its interval log.
@@ -210,21 +188,7 @@ func (d *Dir) Abort() error {
 	if err := d.scratch.Remove(); err != nil {
 		return fmt.Errorf("remove unfinished results: %w", err)
 	}
-	d.removeParents()
 	return nil
-}
-
-// removeParents removes the directories above that Create made and in which no other run has results.
-func (d *Dir) removeParents() {
-	for _, dir := range d.parents {
-		_ = os.Remove(dir)
-	}
-}
-
-// absent reports whether there is no file and no folder of that name.
-func absent(name string) bool {
-	_, err := os.Lstat(name)
-	return errors.Is(err, fs.ErrNotExist) && name != filepath.Dir(name)
 }
 
 // logFile is the latency log while the run writes it.
@@ -292,29 +256,29 @@ func WriteJSON(w io.Writer, r *Run) error {
 	head := *r
 	head.Cells, head.Searches = nil, nil
 	b, err := json.MarshalIndent(&head, "", "  ")
-	lines := func(name string, n int, value func(i int) any) []byte {
-		all := fmt.Appendf(nil, "%q: [", name)
-		for i := range n {
-			text, wrong := json.Marshal(value(i))
-			if err = cmp.Or(err, wrong); i > 0 {
-				all = append(all, ',')
-			}
-			all = append(append(all, "\n    "...), text...)
-		}
-		return append(all, "\n  ]"...)
+	b = bytes.TrimSuffix(b, []byte("\"cells\": null\n}")) // the last field
+	if len(r.Searches) > 0 {
+		b = append(inLines(b, "searches", r.Searches, &err), ",\n  "...)
 	}
-	cells := lines("cells", len(r.Cells), func(i int) any { return &r.Cells[i] })
-	if n := len(r.Searches); n > 0 {
-		searches := lines("searches", n, func(i int) any { return &r.Searches[i] })
-		cells = slices.Concat(searches, []byte(",\n  "), cells)
-	}
+	b = append(inLines(b, "cells", r.Cells, &err), "\n}\n"...)
 	if err != nil {
 		return fmt.Errorf("write results as JSON: %w", err)
 	}
-	const empty = `"cells": null`
-	at := bytes.LastIndex(b, []byte(empty))
-	_, err = w.Write(slices.Concat(b[:at], cells, b[at+len(empty):], []byte("\n")))
+	_, err = w.Write(b)
 	return err
+}
+
+// inLines adds a list with a value on each line to b. It leaves an earlier error.
+func inLines[V any](b []byte, name string, values []V, err *error) []byte {
+	b = fmt.Appendf(b, "%q: [", name)
+	for i := range values {
+		text, wrong := json.Marshal(&values[i])
+		if *err = cmp.Or(*err, wrong); i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(b, "\n    "...), text...)
+	}
+	return append(b, "\n  ]"...)
 }
 
 // syncDir makes the names in a folder durable. Windows does not sync folders.

@@ -113,7 +113,7 @@ func TestCreateRefuses(t *testing.T) {
 		taken:                        "is not empty; remove it, or choose another run directory",
 		file:                         "create run directory: ",
 		filepath.Join(file, "below"): "create run directory: ",
-		twice:                        "another run may be writing it; choose another run directory",
+		twice:                        "another run is writing it, or choose another run directory",
 	} {
 		if _, err := Create(dir, Report{benchFile, said}, Report{htmlFile, said}); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("Create(%s) = %v, want one line with %q", dir, err, want)
@@ -173,7 +173,7 @@ func TestFailedCommitKeepsWhatWasSaved(t *testing.T) {
 		t.Errorf("read back: %v, %+v", err, got)
 	}
 	_, err = Create(filepath.Join(parent, "results"))
-	if err == nil || !strings.Contains(err.Error(), "it has the values of a killed run; move or remove it, or choose another run directory") {
+	if err == nil || !strings.Contains(err.Error(), "a killed run may have left it; move or remove it, or choose another run directory") {
 		t.Errorf("Create = %v", err)
 	}
 }
@@ -311,12 +311,12 @@ func TestOpenRefuses(t *testing.T) {
 		`{"format": "mailbench.run/2", "see`: "run.json: it is damaged: incomplete JSON",
 		"\x00\x00\x00\x00":                   "run.json: it is damaged: incomplete JSON",
 		"[]":                                 "run.json: it is not of mailbench: its JSON has another form",
-		"null":                               `run.json: it is not of mailbench: its format is "", not "mailbench.run/3"`,
-		`{"name": "an app", "scripts": {}}`:  `run.json: it is not of mailbench: its format is "", not "mailbench.run/3"`,
-		`{"format": "other.run/2"}`:          `run.json: it is not of mailbench: its format is "other.run/2"`,
-		`{"format": "mailbench.run/x"}`:      `run.json: it is not of mailbench: its format is "mailbench.run/x"`,
-		`{"format": "mailbench.run/1"}`:      `run.json: it was written by an older mailbench: its format is "mailbench.run/1", and this one reads "mailbench.run/3"; use the one that wrote it`,
-		`{"format": "mailbench.run/4"}`:      "run.json: it was written by a newer mailbench",
+		"null":                               `run.json: its format is "", and this mailbench reads "mailbench.run/3"; use the one that wrote it`,
+		`{"name": "an app", "scripts": {}}`:  `run.json: its format is "", and this mailbench reads "mailbench.run/3"; use the one that wrote it`,
+		`{"format": "other.run/2"}`:          `run.json: its format is "other.run/2"`,
+		`{"format": "mailbench.run/x"}`:      `run.json: its format is "mailbench.run/x"`,
+		`{"format": "mailbench.run/1"}`:      `run.json: its format is "mailbench.run/1", and this mailbench reads "mailbench.run/3"; use the one that wrote it`,
+		`{"format": "mailbench.run/4"}`:      `run.json: its format is "mailbench.run/4"`,
 		`{"format": "mailbench.run/2", "seed": "x"}`:                                 "run.json: it is damaged: seed must be a whole number, found a text",
 		`{"format": "mailbench.run/2", "cells": [{"ops": {"list": {"count": -1}}}]}`: "run.json: it is damaged: result ",
 
@@ -332,7 +332,7 @@ func TestOpenRefuses(t *testing.T) {
 			t.Errorf("Open of %q = %v, want one line with %q", text, err, want)
 		}
 		before, after := text, ""
-		if _, err := Create(dir, Report{benchFile, said}, Report{htmlFile, said}); err == nil || !strings.Contains(err.Error(), "has the results of another run; remove it, or choose another run directory") {
+		if _, err := Create(dir, Report{benchFile, said}, Report{htmlFile, said}); err == nil || !strings.Contains(err.Error(), "is not empty; remove it, or choose another run directory") {
 			t.Errorf("Create over %q = %v", text, err)
 		}
 		if b, err := os.ReadFile(filepath.Join(dir, RunFile)); err == nil {
@@ -350,8 +350,8 @@ func TestOpenRefuses(t *testing.T) {
 	for dir, want := range map[string]string{
 		t.TempDir():                   " is not a run directory: it has no run.json",
 		running.temp:                  " has no results yet: its run is not finished",
-		file:                          " is not a run directory: it is a file; name the folder of a run",
-		filepath.Join(parent, "none"): " is not a run directory: it has no run.json; the folder does not exist",
+		file:                          " is not a run directory: it has no run.json",
+		filepath.Join(parent, "none"): " is not a run directory: it has no run.json",
 	} {
 		if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Open of %s = %v, want %q", dir, err, want)

@@ -87,16 +87,8 @@ func addOps(a, b map[string]Outcomes) map[string]Outcomes {
 
 // Add adds what became of other operations, as Interval.Add does.
 func (o *Outcomes) Add(b *Outcomes) {
-	o.P50 = meanOf(o.P50, o.OK, b.P50, b.OK)
+	o.P50 = int64(meanOf(float64(o.P50), o.OK, float64(b.P50), b.OK))
 	Add(o, b)
-}
-
-// meanOf is the mean of two values, weighted by their operations.
-func meanOf(a, n, b, m int64) int64 {
-	if n+m == 0 {
-		return 0
-	}
-	return int64((float64(a)*float64(n) + float64(b)*float64(m)) / float64(n+m))
 }
 
 // Gap is a time in which no operation was ok.

@@ -14,7 +14,6 @@ import (
 	"os"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 
@@ -29,19 +28,14 @@ import (
 // an error.
 func Open(dir string) (*Run, error) {
 	f, err := plainfile.OpenIn(dir, RunFile)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		why := "it has no " + RunFile
-		switch info, err := os.Stat(dir); {
-		case scratch.InUse(dir):
-			return nil, fmt.Errorf("%s has no results yet: its run is not finished", dir)
-		case scratch.Abandoned(dir):
-			return nil, fmt.Errorf("%s has no results: its run was killed before its first phase had ended", dir)
-		case errors.Is(err, fs.ErrNotExist):
-			why += "; the folder does not exist"
-		case err == nil && !info.IsDir():
-			why = "it is a file; name the folder of a run"
-		}
-		return nil, fmt.Errorf("%s is not a run directory: %s", dir, why)
+	switch {
+	case err == nil:
+	case scratch.InUse(dir):
+		return nil, fmt.Errorf("%s has no results yet: its run is not finished", dir)
+	case scratch.Abandoned(dir):
+		return nil, fmt.Errorf("%s has no results: its run was killed before its first phase had ended", dir)
+	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
+		return nil, fmt.Errorf("%s is not a run directory: it has no %s", dir, RunFile)
 	}
 	var b []byte
 	if err == nil {
@@ -69,7 +63,7 @@ func Parse(b []byte) (*Run, error) {
 		return nil, errors.New("it is not of mailbench: its JSON has another form")
 	}
 	if version.Format != Format && version.Format != OlderFormat {
-		return nil, otherFormat(version.Format)
+		return nil, fmt.Errorf("its format is %q, and this mailbench reads %q; use the one that wrote it", version.Format, Format)
 	}
 	// An empty object or a null of a few bytes may take a kilobyte of memory. Those of a run are longer.
 	if n := bytes.Count(b, []byte("{")) + bytes.Count(b, []byte("null")); n > 1<<16 && n > len(b)/leastObject {
@@ -131,23 +125,6 @@ func (r *Run) renew() {
 			g.Class = growth.Unclear
 		}
 	}
-}
-
-// otherFormat is the error for a format that this mailbench does not read.
-func otherFormat(format string) error {
-	name, text, _ := strings.Cut(format, "/")
-	own, ownText, _ := strings.Cut(Format, "/")
-	version, err := strconv.Atoi(text)
-	this, ownErr := strconv.Atoi(ownText)
-	if name != own || errors.Join(err, ownErr) != nil {
-		return fmt.Errorf("it is not of mailbench: its format is %q, not %q", format, Format)
-	}
-	age := "a newer"
-	if version < this {
-		age = "an older"
-	}
-	return fmt.Errorf("it was written by %s mailbench: its format is %q, and this one reads %q; use the one that wrote it",
-		age, format, Format)
 }
 
 // Bounds of what reports can show. No run comes near them.
