@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -38,7 +37,7 @@ type Pattern struct {
 	// Median and Most are over all calls that did not fail, for each number of Cost by itself.
 	Median *Cost `json:"median,omitempty"`
 	Most   *Cost `json:"most,omitempty"`
-	// Worst are the arguments of the call that read the most rows, tombstones and
+	// Worst are the arguments of the query that read the most rows, tombstones and
 	// hidden entries, the first of several.
 	Worst string `json:"worst,omitempty"`
 	// Plan is how the engine runs the pattern or its fallback, if it reports that: a line a request.
@@ -62,48 +61,29 @@ func (c *Cost) fields() []*int64 {
 
 // report makes a report of the recorded calls, with patterns in the schema's order.
 func (r *recorder) report(model, engine string, s *schemas.Schema) *Report {
-	calls, runs := map[string][]drivers.Queried{}, map[string]*schemas.Pattern{}
-	for _, c := range r.calls {
-		calls[c.pattern], runs[c.pattern] = append(calls[c.pattern], c.Queried), c.runs
-	}
 	report := &Report{Model: model, Engine: engine, Version: r.version, calls: r.calls}
 	for _, p := range s.Patterns {
-		one := Of(p.Name, calls[p.Name])
-		if ran := runs[p.Name]; ran != nil && ran.Name != p.Name {
-			one.Runs = ran.Name
+		var calls []drivers.Queried
+		var runs drivers.Statement
+		for i := range r.calls {
+			if c := &r.calls[i]; c.pattern() == p.Name {
+				calls, runs = append(calls, c.Queried), c.runs
+			}
 		}
-		one.Plan = r.plans[cmp.Or(one.Runs, p.Name)]
-		if one.Calls == 0 {
-			one.NotRun = r.why(p, s, runs)
+		one := Of(p.Name, calls)
+		if runs == nil {
+			one.NotRun = "no operation called it by itself"
+		} else {
+			if name := runs.Pattern().Name; name != p.Name {
+				one.Runs = name
+			}
+			if planner, ok := runs.(drivers.Planner); ok {
+				one.Plan = planner.Plans()
+			}
 		}
 		report.Patterns = append(report.Patterns, one)
 	}
 	return report
-}
-
-// why says why a pattern of a schema has no call of its own. ran are the patterns that ran for others.
-func (r *recorder) why(p *schemas.Pattern, s *schemas.Schema, ran map[string]*schemas.Pattern) string {
-	within, inPlace := "", ""
-	for _, q := range s.Patterns {
-		switch runs := ran[q.Name]; {
-		case runs == nil:
-		case runs.Name == p.Name:
-			inPlace = "ran in the place of " + q.Name
-		case within == "" && slices.ContainsFunc(runs.Parts, func(x schemas.Part) bool { return x.Pattern.Name == p.Name }):
-			within = "ran as a part of " + runs.Name
-		}
-	}
-	switch {
-	case inPlace != "":
-		return inPlace
-	case within != "":
-		return within
-	case r.loaded[p.Name]:
-		return "ran only before the operations, when accounts were made and mail loaded"
-	case !r.prepared[p.Name] && (p.Fallback == nil || !r.prepared[p.Fallback.Name]):
-		return "the engine cannot run it"
-	}
-	return "no operation ran it"
 }
 
 // Of returns what calls of a pattern cost.
@@ -178,8 +158,8 @@ func (c column) text(n int64) string {
 	}
 }
 
-// Table has a row for each pattern: the cells that lead returns for it, and its costs. It leaves out a
-// pattern for which they are nil, and costs that no pattern knows. Without rows it is "".
+// Table has a row for each pattern with calls: the cells that lead returns for it, and its costs. It leaves out costs
+// that no pattern knows. Without rows it is "".
 func Table(head []string, patterns []Pattern, lead func(i int) []string, width int) string {
 	var shown []column
 	for i, name := range heads {
@@ -190,10 +170,10 @@ func Table(head []string, patterns []Pattern, lead func(i int) []string, width i
 	}
 	rows := [][]string{head}
 	for i := range patterns {
-		row := lead(i)
-		if row == nil {
+		if patterns[i].Calls == 0 {
 			continue
 		}
+		row := lead(i)
 		for _, c := range shown {
 			row = append(row, c.cell(&patterns[i]))
 		}
@@ -206,19 +186,32 @@ func Table(head []string, patterns []Pattern, lead func(i int) []string, width i
 }
 
 // WriteText writes the costs as tables of at most width columns; 0 is no limit. Above them is the
-// engine's explanation of the columns.
+// engine's explanation of the columns, and below the patterns whose calls failed or that were not called.
 func (r *Report) WriteText(w io.Writer, legend string, width int) {
 	fmt.Fprintf(w, "%s on %s (%s): medians of the calls of each pattern, and the most in brackets.\n%s\n\n",
 		r.Model, r.Engine, r.Version, legend)
 	fmt.Fprint(w, Table([]string{"PATTERN", "CALLS"}, r.Patterns, func(i int) []string {
 		p := &r.Patterns[i]
-		if p.Calls == 0 {
-			return nil
+		name := p.Name
+		if p.Runs != "" {
+			name += " (by " + p.Runs + ")"
 		}
-		return []string{patternName(p), strconv.Itoa(p.Calls)}
+		return []string{name, strconv.Itoa(p.Calls)}
 	}, width))
 	r.writePlans(w, width)
-	r.writeNotes(w)
+	reason, not := "", []string(nil)
+	for i := range r.Patterns {
+		p := &r.Patterns[i]
+		if p.NotRun != "" {
+			reason, not = p.NotRun, append(not, p.Name)
+		}
+		if p.Failed > 0 {
+			fmt.Fprintf(w, "\n%s: %d of %d calls failed\n", p.Name, p.Failed, p.Calls)
+		}
+	}
+	if len(not) > 0 {
+		fmt.Fprintf(w, "\n%s: %s\n", reason, strings.Join(not, ", "))
+	}
 }
 
 // writePlans prints how the engine runs the patterns, if it reports that.
@@ -235,13 +228,6 @@ func (r *Report) writePlans(w io.Writer, width int) {
 	}
 }
 
-func patternName(p *Pattern) string {
-	if p.Runs != "" {
-		return p.Name + " (by " + p.Runs + ")"
-	}
-	return p.Name
-}
-
 // cell writes the median, and the most if that differs.
 func (c column) cell(p *Pattern) string {
 	if p.Median == nil || c.of(p.Median) < 0 {
@@ -255,31 +241,4 @@ func (c column) cell(p *Pattern) string {
 		middle += "+"
 	}
 	return middle
-}
-
-// writeNotes names the arguments of reads that met tombstones or hidden entries, the patterns
-// whose calls failed, and the patterns that were not called.
-func (r *Report) writeNotes(w io.Writer) {
-	var notes, reasons []string
-	not := make(map[string][]string)
-	for i := range r.Patterns {
-		p := &r.Patterns[i]
-		switch {
-		case p.NotRun != "":
-			if not[p.NotRun] == nil {
-				reasons = append(reasons, p.NotRun)
-			}
-			not[p.NotRun] = append(not[p.NotRun], p.Name)
-		case p.Failed > 0:
-			notes = append(notes, fmt.Sprintf("%s: %d of %d calls failed", p.Name, p.Failed, p.Calls))
-		case p.Most.Tombstones > 0 || p.Most.Hidden > 0:
-			notes = append(notes, fmt.Sprintf("%s read the most with %s", p.Name, p.Worst))
-		}
-	}
-	for _, reason := range reasons {
-		notes = append(notes, reason+": "+strings.Join(not[reason], ", "))
-	}
-	if len(notes) > 0 {
-		fmt.Fprintf(w, "\n%s\n", strings.Join(notes, "\n"))
-	}
 }

@@ -76,7 +76,6 @@ func Run(ctx context.Context, c Config) (*Report, error) {
 		one.Predicted = predict(found, r.Read[i].Pattern)
 		report.Statements = append(report.Statements, one)
 	}
-	report.Tables = ofTables(found, r.Read)
 	for _, u := range r.Unread {
 		if u.Pos.Filename != described.File {
 			report.Unread = append(report.Unread, Unread{u.Pos.Filename, u.Pos.Line, u.Reason})
@@ -136,7 +135,6 @@ type Report struct {
 	Engine     string      `json:"engine"`
 	Version    string      `json:"version"`
 	Statements []Statement `json:"statements"`
-	Tables     []string    `json:"tables,omitempty"` // what lint finds in the tables of the statements
 	Unread     []Unread    `json:"unread,omitempty"`
 }
 
@@ -174,34 +172,14 @@ func predict(r *lint.Report, p *schemas.Pattern) Predicted {
 	}
 	for _, x := range r.Findings {
 		if x.Pattern == p.Name && x.Severity != lint.Note {
-			f.Findings = append(f.Findings, fmt.Sprintf("%s %s: %s", x.Severity, x.Rule.ID, x.Message)+accepted(x))
+			f.Findings = append(f.Findings, fmt.Sprintf("%s %s: %s", x.Severity, x.Rule.ID, x.Message))
 		}
 	}
 	return f
 }
 
-func accepted(f lint.Finding) string {
-	if f.Accepted == "" {
-		return ""
-	}
-	return " (accepted: " + f.Accepted + ")"
-}
-
-// ofTables returns what lint finds in the tables of the statements themselves.
-func ofTables(r *lint.Report, read []imports.Statement) (all []string) {
-	for _, x := range r.Findings {
-		named := slices.ContainsFunc(read, func(s imports.Statement) bool {
-			return s.Pattern.Table != nil && s.Pattern.Table.Name == x.Table
-		})
-		if x.Pattern == "" && named && x.Severity != lint.Note {
-			all = append(all, x.String()+accepted(x))
-		}
-	}
-	return all
-}
-
 // WriteText writes a table of predictions and measured values, at most width columns wide (0 is no
-// limit), and below it each statement. legend explains the columns.
+// limit; + means that the read has further pages), and below it each statement. legend explains the columns.
 func (r *Report) WriteText(w io.Writer, legend string, width int) {
 	fmt.Fprintf(w, "%s on %s (%s): the prediction of lint for each statement, and the work of the engine:\n"+
 		"medians of its runs, and the most in brackets. Values of parameters are of the table's own rows.\n%s\n\n",
@@ -213,19 +191,10 @@ func (r *Report) WriteText(w io.Writer, legend string, width int) {
 	head := []string{"STATEMENT", "PATTERN", "PREDICTED", "RUNS"}
 	fmt.Fprint(w, trace.Table(head, patterns, func(i int) []string {
 		s := &r.Statements[i]
-		if s.NotRun != "" {
-			return nil
-		}
 		return []string{s.place(), s.Name, s.Predicted.Partitions + ", " + s.Predicted.Bound, strconv.Itoa(s.Calls)}
 	}, width))
 	for i := range r.Statements {
 		r.Statements[i].write(w)
-	}
-	for i, f := range r.Tables {
-		if i == 0 {
-			fmt.Fprintln(w, "\nFindings of lint in the tables:")
-		}
-		fmt.Fprintf(w, "  %s\n", f)
 	}
 	for _, u := range r.Unread {
 		fmt.Fprintf(w, "\n%s:%d: not read: %s\n", u.File, u.Line, u.Reason)
@@ -234,32 +203,19 @@ func (r *Report) WriteText(w io.Writer, legend string, width int) {
 
 func (s *Statement) place() string { return s.File + ":" + strconv.Itoa(s.Line) }
 
-// write prints a statement, what lint finds in it, and what the engine did that is worth a look.
+// write prints a statement, what lint finds in it, why it was not run or failed, and which values read the most.
 func (s *Statement) write(w io.Writer) {
 	fmt.Fprintf(w, "\n%s: %s: %s\n", s.place(), s.Name, s.Text)
 	for _, f := range s.Predicted.Findings {
 		fmt.Fprintf(w, "  lint: %s\n", f)
 	}
-	if len(s.Predicted.Findings) == 0 {
-		fmt.Fprintln(w, "  lint: no finding")
-	}
 	if s.NotRun != "" {
 		fmt.Fprintf(w, "  not run: %s\n", words.OneLine(s.NotRun))
-		return
 	}
 	for _, e := range s.Errors {
 		fmt.Fprintf(w, "  failed: %s\n", words.OneLine(e))
 	}
-	if s.Most == nil {
-		return
-	}
-	fmt.Fprintf(w, "  engine: at most %d rows and %d tombstones read for %d returned", s.Most.Rows,
-		max(s.Most.Tombstones, 0), s.Most.Returned)
-	if s.More {
-		fmt.Fprint(w, ", and the read continues after the first page, which was not read")
-	}
 	if s.Worst != "" {
-		fmt.Fprintf(w, "; the most with %s", words.OneLine(s.Worst))
+		fmt.Fprintf(w, "  read the most with %s\n", words.OneLine(s.Worst))
 	}
-	fmt.Fprintln(w)
 }
