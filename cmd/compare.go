@@ -39,7 +39,7 @@ func newCompare() *cobra.Command {
 	flags.Var(oneOf(&f.format, compareFormats, "format"), "format",
 		"`FORMAT` of the report: text, json, markdown or html")
 	bindJSON(flags, "print JSON")
-	flags.BoolVar(&f.NoFail, "no-fail", false, "exit with 0 even if a metric is worse")
+	flags.BoolVar(&f.noFail, "no-fail", false, "exit with 0 even if a metric is worse")
 	flags.StringVar(&f.Turns.Workload, "run", "", "run `WORKLOAD` with both commands, interleaved, and compare; flags of "+
 		"run may follow it, such as 'quick -m james'")
 	flags.StringVar(&f.Turns.Base, baseSide, "", "`COMMAND` of the base build or configuration, with --run")
@@ -60,7 +60,7 @@ type compareFlags struct {
 	compare.Options // with the gates of thresholds
 	thresholds      []string
 	format          string
-	all             bool
+	all, noFail     bool
 
 	// Flags for runs that compare makes.
 	trials int
@@ -109,7 +109,7 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err != nil {
 		return fmt.Errorf("print the comparison: %w", err)
 	}
-	if len(c.Regressions) == 0 || f.NoFail {
+	if len(c.Regressions) == 0 || f.noFail {
 		return nil
 	}
 	err = fmt.Errorf("%s is worse than %s: %s", c.New.Name, c.Base.Name, c.Regressions[0])

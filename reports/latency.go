@@ -91,7 +91,6 @@ func (v *run) wholeLoad(loads []*ranking.Load) document.Section {
 	ranked := slices.ContainsFunc(loads, func(l *ranking.Load) bool { return l.First > 0 && len(l.Models) > 1 })
 	note(ranked, fmt.Sprintf("* best or not significantly worse, at most %g× the best", heats[0]))
 	note(loads[0].Shared(), fmt.Sprintf("shared load: the %.0f%% all models do", 100*loads[0].Covers))
-	note(len(loads[0].Models) == 1 || loads[0].Cell.Arrivals == "closed", ranking.Executed(loads))
 	i := slices.IndexFunc(v.Cells, func(c results.Cell) bool {
 		return c.Arrivals == "closed" && (c.Phase == ranking.Unthrottled || c.Phase == loads[0].Phase)
 	})

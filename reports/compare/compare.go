@@ -2,9 +2,9 @@
 //
 // It takes two sides of saved runs, BASE and NEW. Runs that differ in more than the build are refused (differ.go). The
 // trials of a model on an engine in a phase are a cell, and an operation in all of them is a series with a figure for
-// each metric (pairs.go). The interval of a figure's difference is that of a test over trials for times and rates
-// (package significance), and nearly nothing for counters; one rule makes a verdict of it (metrics.go). Gates say which
-// differences matter. A Comparison is the result, as a document (document.go) or JSON.
+// each metric (pairs.go, metrics.go). The interval of a figure's difference is that of a test over trials for times and
+// rates (package significance), and nearly nothing for counters; one rule makes a verdict of it (judge.go). Gates say
+// which differences matter (gates.go). A Comparison is the result, as a document (document.go) or JSON.
 //
 // The package reads no files, and the same runs give the same comparison.
 package compare
@@ -13,16 +13,12 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"path"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/kballard/go-shellquote"
 
 	"github.com/mailbench/mailbench/reports/significance"
-	"github.com/mailbench/mailbench/schemas/strict"
 	"github.com/mailbench/mailbench/workloads/growth"
 	"github.com/mailbench/mailbench/workloads/results"
 )
@@ -77,11 +73,9 @@ type Cell struct {
 	Notes     []string `json:"notes,omitempty"`
 	Figures   []Figure `json:"figures"`
 
-	phase  string             // Phase without the point of a sweep
 	trials [2][]trial         // of each side, in the order in which they began
 	shares map[string]float64 // the load by operation: of those that all trials have often enough for a p50
 	broken bool               // Why is a fault of the new build only
-	short  bool               // a trial that is compared measured less than longTrial
 	turns  bool               // the sides took turns: both see the same changes of the machine
 	same   bool               // both sides have trials of the same numbers, which draw the same operations
 }
@@ -105,10 +99,6 @@ type Figure struct {
 	// moved nearer to the others, so that their ratio is Ratio. They are nil if no trial has the figure.
 	Base *float64 `json:"base,omitempty"`
 	New  *float64 `json:"new,omitempty"`
-	// BaseUncertainty and NewUncertainty are half of the bracket that a search for the highest
-	// rate ended with: the median over trials. The interval of the ratio does not depend on them.
-	BaseUncertainty *float64 `json:"base_uncertainty,omitempty"`
-	NewUncertainty  *float64 `json:"new_uncertainty,omitempty"`
 	// Ratio is new/base, with the bounds of its interval. All intervals of a comparison
 	// hold together with 95% confidence.
 	Ratio   *float64 `json:"ratio,omitempty"`
@@ -147,8 +137,6 @@ type Options struct {
 	Turns Turns
 	// Saved is the folder of a run of the new build, whose workload may be of a file and have overrides; "": not known.
 	Saved string
-	// NoFail says that the exit status is 0 even if there is a regression.
-	NoFail bool
 
 	permutations int // permutations that are tried; 0: significance.Permutations
 }
@@ -205,8 +193,8 @@ func Runs(base, new Side, o Options) (*Comparison, error) {
 func (c *Comparison) measure() error {
 	var timed []*Figure
 	var samples []significance.Sample
+	var names []string
 	most, empty := 0, false // trials of a side; a cell without figures
-	gates, names := c.options.Gates, []string(nil)
 	for _, cell := range c.Cells {
 		cell.Figures = slices.DeleteFunc(cell.Figures, func(f Figure) bool { return !f.known })
 		most, empty = max(most, cell.BaseCount), empty || len(cell.Figures) == 0
@@ -214,7 +202,7 @@ func (c *Comparison) measure() error {
 			f := &cell.Figures[i]
 			name := NameOf(cell.Subject, f.Operation, f.Name)
 			names = append(names, name)
-			for _, g := range gates { // the last one counts
+			for _, g := range c.options.Gates { // the last one counts
 				if g.Holds(name) {
 					f.Gate, f.Limit = true, g.limit
 					if g.limit < 0 {
@@ -229,7 +217,7 @@ func (c *Comparison) measure() error {
 			}
 		}
 	}
-	for _, g := range gates {
+	for _, g := range c.options.Gates {
 		if err := g.Unknown(names); err != nil && !empty {
 			return fmt.Errorf("--threshold: %s matches no metric for which both runs have enough operations: %w", g, err)
 		}
@@ -237,13 +225,11 @@ func (c *Comparison) measure() error {
 	c.Paired = c.Interleaved && most >= significance.LeastPairs
 	for i, e := range significance.MaxT(samples, c.Paired, cmp.Or(c.options.permutations, significance.Permutations)) {
 		f := timed[i]
-		f.estimate, f.doubt = e, tooDifferent
+		f.estimate, f.doubt = e, "the trials differ too much"
 		f.Base, f.New = growth.Known(math.Exp(e.Base)), growth.Known(math.Exp(e.New))
 		f.Ratio = growth.Known(math.Exp(e.Difference))
-		f.Low, f.High = growth.Known(math.Exp(e.Low)), growth.Known(math.Exp(e.High))
-		if e.Trials < significance.LeastTrials || f.Low == nil || f.High == nil || *f.Low == 0 {
-			f.Low, f.High, f.Needed = nil, nil, significance.LeastTrials
-			f.estimate.Low, f.estimate.High = math.Inf(-1), math.Inf(1)
+		if f.Low, f.High = growth.Known(math.Exp(e.Low)), growth.Known(math.Exp(e.High)); f.High == nil {
+			f.Low, f.Needed = nil, significance.LeastTrials
 			f.doubt = fmt.Sprintf("it needs at least %d trials of each side", significance.LeastTrials)
 		}
 	}
@@ -261,22 +247,26 @@ func (c *Comparison) sorted() (all, failing []*Figure) {
 			}
 		}
 	}
-	rank := func(f *Figure) []float64 { // of the verdict, and then of the difference
-		size := 0.0
-		if f.Ratio != nil && *f.Ratio > 0 {
-			size = -math.Abs(math.Log(*f.Ratio))
-		}
+	rank := func(f *Figure) int {
 		switch {
 		case f.Verdict == Worse && f.Gate:
-			return []float64{0, size}
+			return 0
 		case f.Verdict == Worse:
-			return []float64{1, size}
+			return 1
 		case f.Verdict == Better:
-			return []float64{2, size}
+			return 2
 		}
-		return []float64{3, 0}
+		return 3
 	}
-	slices.SortStableFunc(all, func(a, b *Figure) int { return slices.Compare(rank(a), rank(b)) })
+	size := func(f *Figure) float64 {
+		if rank(f) == 3 || f.Ratio == nil || *f.Ratio <= 0 {
+			return 0
+		}
+		return math.Abs(math.Log(*f.Ratio))
+	}
+	slices.SortStableFunc(all, func(a, b *Figure) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(size(b), size(a)))
+	})
 	for _, f := range all {
 		if slices.Contains(c.Regressions, f.String()) {
 			failing = append(failing, f)
@@ -289,124 +279,27 @@ func (c *Comparison) sorted() (all, failing []*Figure) {
 // the regressions that only one of the rounds found. The metrics stay those of c: the second
 // round was made because of what the first one found, so only its own metrics are unbiased.
 func (c *Comparison) Confirm(first *Comparison) {
-	found := func(by []string, regression string) bool {
-		subject, _, _ := strings.Cut(regression, ": ") // the reason may have other values in another round
-		return slices.ContainsFunc(by, func(r string) bool { return r == subject || strings.HasPrefix(r, subject+": ") })
+	subject := func(regression string) string { // the reason may have other values in another round
+		subject, _, _ := strings.Cut(regression, ": ")
+		return subject
 	}
-	confirmed, once := []string{}, []string(nil)
-	for _, r := range c.Regressions {
-		if found(first.Regressions, r) {
-			confirmed = append(confirmed, r)
-		} else {
-			once = append(once, fmt.Sprintf("only this second round found %s: that is not confirmed", r))
-		}
+	counts := map[string]int{}
+	for _, r := range slices.Concat(c.Regressions, first.Regressions) {
+		counts[subject(r)]++
 	}
-	for _, r := range first.Regressions {
-		if !found(confirmed, r) {
-			once = append(once, fmt.Sprintf("the first round found %s, this second one does not confirm it", r))
+	once := func(r string) bool { return counts[subject(r)] == 1 }
+	var unconfirmed []string
+	for _, r := range slices.Concat(c.Regressions, first.Regressions) {
+		if once(r) {
+			unconfirmed = append(unconfirmed, r)
 		}
 	}
-	if len(confirmed) > 0 {
-		c.Notes = append(c.Notes,
-			fmt.Sprintf("this is the second round of trials; it confirms %d of %d regressions of the first",
-				len(confirmed), len(first.Regressions)))
+	c.Regressions = slices.DeleteFunc(c.Regressions, once)
+	if n := len(c.Regressions); n > 0 {
+		c.Notes = append(c.Notes, fmt.Sprintf("this is the second round of trials; it confirms %d of %d regressions of the first",
+			n, len(first.Regressions)))
 	}
-	c.Notes, c.Regressions = append(c.Notes, once...), confirmed
-}
-
-// Gate says which difference of some figures fails a comparison.
-type Gate struct {
-	text    string
-	pattern string  // of path.Match: MODEL/ENGINE/STREAM/OP/FIGURE; * matches the whole phase as a stream, too
-	limit   float64 // negative: the figure's own limit
-}
-
-// DefaultGates fail a comparison if any figure is worse by its own limit.
-const DefaultGates = "*"
-
-// limitAt finds the limit, which is after the last colon. A figure of a stream has letters or a * there.
-var limitAt = regexp.MustCompile(`:([^:]*%|[^:a-zA-Z*]*|[-+.\d]+ *[a-zA-Zµ]+)$`)
-
-// ParseGates reads gates such as "list.p99:10%,*.p50:5%,requests". Each is
-// [MODEL/[ENGINE/]][STREAM:][OP.]FIGURE[:LIMIT].
-func ParseGates(text string) (gates []Gate, err error) {
-	isMetric := func(pattern string) bool {
-		return slices.ContainsFunc(Names, func(name string) bool {
-			ok, err := path.Match(pattern, name)
-			return ok && err == nil
-		})
+	if len(unconfirmed) > 0 {
+		c.Notes = append(c.Notes, "not confirmed, since only one of two rounds found it: "+strings.Join(unconfirmed, ", "))
 	}
-	for one := range strings.SplitSeq(text, ",") {
-		wrong := func(format string, args ...any) ([]Gate, error) {
-			return nil, fmt.Errorf("%q: %w", one, fmt.Errorf(format, args...))
-		}
-		g := Gate{text: strings.TrimSpace(one), limit: -1}
-		name := g.text
-		if at := limitAt.FindStringIndex(name); at != nil {
-			limit := name[at[0]+1:]
-			percent, err := strconv.ParseFloat(strings.TrimSuffix(limit, "%"), 64)
-			if err != nil || !strings.HasSuffix(limit, "%") || !(percent >= 0 && percent <= 1000) {
-				return wrong("expected a limit such as 10%%, from 0%% to 1000%%")
-			}
-			name, g.limit = name[:at[0]], percent/100
-		}
-		parts := strings.Split(name, "/")
-		if len(parts) > 3 {
-			return wrong("expected [MODEL/[ENGINE/]][STREAM:][OP.]METRIC[:LIMIT]")
-		}
-		figure, stream, op := parts[len(parts)-1], "*", "*"
-		if before, after, has := strings.Cut(figure, ":"); has {
-			stream, figure = before, after
-		}
-		if before, after, has := strings.Cut(figure, "."); has && (isMetric(after) || !isMetric(figure)) { // p99.9 is one
-			op, figure = before, after
-		}
-		if !isMetric(figure) {
-			return wrong("unknown metric %q; expected one of %s, or OP.METRIC such as list.p99%s", figure,
-				strings.Join(Names, ", "), strict.Suggest(figure, Names))
-		}
-		of := append(parts[:len(parts)-1], "*", "*")[:2] // model and engine
-		g.pattern = strings.Join(append(of, stream, op, figure), "/")
-		if _, err := path.Match(g.pattern, ""); err != nil {
-			return wrong("%q is no pattern", g.text)
-		}
-		gates = append(gates, g)
-	}
-	return gates, nil
-}
-
-// String is the gate as it was written.
-func (g Gate) String() string { return g.text }
-
-// Holds reports whether the gate matches the metric of that name: see NameOf.
-func (g Gate) Holds(name string) bool {
-	ok, err := path.Match(g.pattern, name)
-	return ok && err == nil
-}
-
-// NameOf names a metric as the patterns of gates do.
-func NameOf(s Subject, o Operation, figure string) string {
-	return strings.Join([]string{s.Model, s.Engine, o.Stream, o.Op, figure}, "/")
-}
-
-// Unknown says which part of the gate is unknown to those metrics that match the parts before it. It is nil if one of
-// the metrics matches them all.
-func (g Gate) Unknown(metrics []string) error {
-	pattern := strings.Split(g.pattern, "/")
-	for i, part := range []string{"model", "engine", "stream", "operation", "metric"} {
-		var known, match []string
-		for _, m := range metrics {
-			word := strings.Split(m, "/")[i]
-			if ok, _ := path.Match(pattern[i], word); ok {
-				match = append(match, m)
-			}
-			if word = cmp.Or(word, "*"); !slices.Contains(known, word) { // the whole phase has no name of a stream
-				known = append(known, word)
-			}
-		}
-		if metrics = match; len(match) == 0 {
-			return strict.Unknown(part, pattern[i], known...)
-		}
-	}
-	return nil
 }

@@ -12,50 +12,32 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// Differences are what the runs differ in besides the build. If the sides are builds, differences in what a build
-// contains are in held instead. All runs of both sides are compared with the first run of the base. A difference that
-// not all runs of a side have names the runs.
+// Differences are what the runs differ in besides the build. If the sides are builds, differences of the sides in what
+// a build contains are in held instead. The sides are compared by their first runs, and those of a side with its first.
 func Differences(base, new Side, builds bool) (all, held []string) {
-	value := func(v string) string {
-		if v == "none" { // as a setting
-			return `"none"`
-		}
-		return cmp.Or(v, "none")
-	}
-	for side, s := range []Side{base, new} {
-		named := func(runs ...int) string { // by their numbers, unless they are all runs of the side
-			if len(runs) == len(s.Runs) {
-				return s.Name
-			}
-			return fmt.Sprintf("%s (run %s)", s.Name, strings.ReplaceAll(strings.Trim(fmt.Sprint(runs), "[]"), " ", ", "))
-		}
-		var found []difference
-		runs := map[difference][]int{} // their numbers
+	for _, s := range []Side{base, new} {
 		for i, r := range s.Runs {
+			name := s.Name
+			if len(s.Runs) > 1 {
+				name += fmt.Sprintf(" (run %d)", i+1)
+			}
 			same := func(o *results.Run) bool { return Identity(o) == Identity(r) }
 			if first := slices.IndexFunc(s.Runs[:i], same); first >= 0 {
-				all = append(all, fmt.Sprintf("%s is a copy of run %d", named(i+1), first+1))
+				all = append(all, fmt.Sprintf("%s is a copy of run %d", name, first+1))
 			}
 			if r.Interrupted {
-				all = append(all, fmt.Sprintf("%s was interrupted", named(i+1)))
+				all = append(all, name+" was interrupted")
 			}
-			for _, d := range differ(base.Runs[0], r) {
-				if runs[d] == nil {
-					found = append(found, d)
-				}
-				runs[d] = append(runs[d], i+1)
+			for _, d := range differ(s.Runs[0], r) {
+				all = append(all, d.text(s.Name, name))
 			}
 		}
-		for _, d := range found {
-			text := d.what
-			if d.base+d.new != "" {
-				text += fmt.Sprintf(": %s in %s, %s in %s", value(d.base), base.Name, value(d.new), named(runs[d]...))
-			}
-			if builds && d.ofBuild && side == 1 && len(runs[d]) == len(s.Runs) {
-				held = append(held, text)
-			} else { // all runs of a side must be of one build
-				all = append(all, text)
-			}
+	}
+	for _, d := range differ(base.Runs[0], new.Runs[0]) {
+		if builds && d.ofBuild {
+			held = append(held, d.text(base.Name, new.Name))
+		} else {
+			all = append(all, d.text(base.Name, new.Name))
 		}
 	}
 	return all, held
@@ -72,11 +54,20 @@ type difference struct {
 	ofBuild         bool // the property belongs to a build, such as a schema
 }
 
+// text names the values of both runs, if the property has any.
+func (d *difference) text(base, new string) string {
+	if d.base+d.new == "" {
+		return d.what
+	}
+	value := func(v string) string { return cmp.Or(words.OneLine(v), "none") }
+	return fmt.Sprintf("%s: %s in %s, %s in %s", d.what, value(d.base), base, value(d.new), new)
+}
+
 // differ lists the properties that must be equal and are not.
 func differ(a, b *results.Run) (all []difference) {
 	add := func(what, base, new string, ofBuild bool) {
 		if base != new {
-			all = append(all, difference{what, words.OneLine(base), words.OneLine(new), ofBuild})
+			all = append(all, difference{what, base, new, ofBuild})
 		}
 	}
 	firstLine := func(of, a, b string, ofBuild bool) { // in which two texts differ
@@ -90,26 +81,19 @@ func differ(a, b *results.Run) (all []difference) {
 			}
 		}
 	}
-	own, was := properties(a)
-	others, is := properties(b)
-	add(own[0].name, own[0].value, others[0].value, false)
-	if len(all) == 0 { // it is the workload of one name
+	if add("workload", a.Workload.Name, b.Workload.Name, false); len(all) == 0 {
 		firstLine("the workload", a.Workload.Text, b.Workload.Text, false)
 	}
-	add(own[1].name, own[1].value, others[1].value, false) // the seed
-	phases := min(len(a.Phases), len(b.Phases))
-	if len(all) > 0 {
-		phases = 0 // of another workload they are others anyway
-	}
-	for i, p := range a.Phases[:phases] {
-		q := b.Phases[i]
-		trials := min(len(p.Trials), len(q.Trials)) // one side may have more trials
-		if p.SHA256 != q.SHA256 || p.Name != q.Name || p.Digested != q.Digested ||
-			!slices.Equal(p.Trials[:trials], q.Trials[:trials]) {
-			all = append(all, difference{what: "the operations of phase " + p.Name + " are others"})
-		}
-		if p.Trace != q.Trace { // of the whole file
-			add("trace of phase "+p.Name, fmt.Sprintf("%.8s", p.Trace), fmt.Sprintf("%.8s", q.Trace), false)
+	add("seed", strconv.FormatUint(a.Seed, 10), strconv.FormatUint(b.Seed, 10), false)
+	if len(all) == 0 { // another workload has other phases anyway
+		for i := range min(len(a.Phases), len(b.Phases)) {
+			p, q := a.Phases[i], b.Phases[i]
+			trials := min(len(p.Trials), len(q.Trials)) // one side may have more trials
+			if p.SHA256 != q.SHA256 || p.Name != q.Name || p.Digested != q.Digested ||
+				!slices.Equal(p.Trials[:trials], q.Trials[:trials]) {
+				all = append(all, difference{what: "the operations of phase " + p.Name + " are others"})
+			}
+			add("trace of phase "+p.Name, p.Trace, q.Trace, false) // of the whole file
 		}
 	}
 	for _, s := range a.Schemas {
@@ -119,73 +103,56 @@ func differ(a, b *results.Run) (all []difference) {
 			}
 		}
 	}
-	if a.Mail != nil && b.Mail != nil && a.Mail.SHA256 != "" && a.Mail.SHA256 == b.Mail.SHA256 {
-		is[""]["mail file"] = was[""]["mail file"] // under another path
-	}
+	was, is := properties(a), properties(b)
 	for _, engine := range slices.Sorted(maps.Keys(was)) {
 		if is[engine] == nil { // of an engine that only one of them has nothing is compared
 			continue
 		}
-		names := slices.AppendSeq(slices.Collect(maps.Keys(was[engine])), maps.Keys(is[engine]))
-		slices.Sort(names)
-		for _, name := range slices.Compact(names) {
-			what, ofBuild := name, false
+		both := maps.Clone(was[engine])
+		maps.Copy(both, is[engine])
+		for _, name := range slices.Sorted(maps.Keys(both)) {
+			what := name
 			if engine != "" {
-				what, ofBuild = name+" of "+engine, name != "durability"
+				what += " of " + engine
 			}
-			add(what, was[engine][name], is[engine][name], ofBuild)
+			add(what, was[engine][name], is[engine][name], engine != "" && name != "durability")
 		}
 	}
 	return all
 }
 
-// property is what the runs of a comparison must have in common. Reports name its class.
-type property struct{ class, name, value string }
-
-// properties are those that every run has, in the order in which reports name their classes. All are, by engine, what
-// each reported in its first measured cell, and for "" the properties of the run but for its workload and seed, which
-// decide what it executed, and the settings of engines' clients.
-func properties(r *results.Run) (own []property, all map[string]map[string]string) {
-	e, c, mail, search := &r.Environment, &r.Config, "", ""
+// properties are what runs that are compared must have in common, besides their plans: by engine what each reported in
+// its first measured cell, and for "" those of the whole run.
+func properties(r *results.Run) map[string]map[string]string {
+	e, c := &r.Environment, &r.Config
+	own := map[string]string{
+		"machine":          cmp.Or(r.Machine.ID, r.Machine.Name),
+		"system":           e.OS + "/" + e.Arch,
+		"kernel":           e.Kernel,
+		"processor":        e.CPU,
+		"processors":       strconv.Itoa(e.CPUs),
+		"memory":           words.Size(float64(e.Memory)),
+		"disk":             e.Disk,
+		"GOMAXPROCS":       strconv.Itoa(e.MaxProcs),
+		"GOGC":             e.GOGC,
+		"cache":            words.Size(float64(c.CacheBytes)),
+		"concurrency":      strconv.Itoa(c.Workers),
+		"max wait":         fmt.Sprintf("%gs", c.MaxWait),
+		"durability":       c.Durability,
+		"kept data folder": strconv.FormatBool(c.Data),
+		"segments":         strconv.Itoa(r.Generators()),
+	}
 	if r.Mail != nil {
-		mail = fmt.Sprintf("%s %.8s", r.Mail.File, r.Mail.SHA256)
+		own["mail file"] = cmp.Or(r.Mail.SHA256, r.Mail.File)
 	}
 	if f := c.FindMax; f != nil {
-		from := "the phase's rate"
-		if f.From > 0 {
-			from = perSecond(f.From)
-		}
-		search = fmt.Sprintf("from %s up to %s, within %s, in steps of %gs",
-			from, perSecond(f.Max), results.Percent(f.Precision), f.Step)
-	}
-	own = []property{
-		{"workload", "workload", r.Workload.Name},
-		{"seed", "seed", strconv.FormatUint(r.Seed, 10)},
-		{"mail", "mail file", mail},
-		{"machine", "machine", cmp.Or(r.Machine.ID, r.Machine.Name)},
-		{"machine", "system", e.OS + "/" + e.Arch},
-		{"machine", "kernel", e.Kernel},
-		{"machine", "processor", e.CPU},
-		{"machine", "processors", strconv.Itoa(e.CPUs)},
-		{"machine", "memory", words.Size(float64(e.Memory))},
-		{"machine", "disk", e.Disk},
-		{"limits", "GOMAXPROCS", strconv.Itoa(e.MaxProcs)},
-		{"limits", "GOGC", e.GOGC},
-		{"limits", "cache", words.Size(float64(c.CacheBytes))},
-		{"limits", "concurrency", strconv.Itoa(c.Workers)},
-		{"limits", "max wait", fmt.Sprintf("%gs", c.MaxWait)},
-		{"durability", "durability", c.Durability},
-		{"settings", "kept data folder", strconv.FormatBool(c.Data)},
-		{"settings", "segments", strconv.Itoa(r.Generators())},
-		{"settings", "search for the highest rate", search},
-	}
-	all = map[string]map[string]string{"": {}}
-	for _, p := range own[2:] {
-		all[""][p.name] = p.value
+		own["search for the highest rate"] = fmt.Sprintf("from %s up to %s, within %s, in steps of %gs", perSecond(f.From),
+			perSecond(f.Max), results.Percent(f.Precision), f.Step)
 	}
 	for name, value := range r.Settings {
-		all[""]["setting "+name] = value
+		own["setting "+name] = value
 	}
+	all := map[string]map[string]string{"": own}
 	for _, c := range r.Select((*results.Cell).Measured) {
 		if all[c.Engine] != nil || c.Engines == nil {
 			continue
@@ -196,5 +163,5 @@ func properties(r *results.Run) (own []property, all map[string]map[string]strin
 		}
 		all[c.Engine] = of
 	}
-	return own, all
+	return all
 }

@@ -107,7 +107,7 @@ func newCells(both [2]Side, force bool) (cells []*Cell, alone []string) {
 // newCell makes the figures of a subject from the trials of both sides: those of the whole load, or of the search for
 // the highest rate, and those of the operations.
 func newCell(k Subject, trials []trial) *Cell {
-	c := &Cell{Subject: k, Load: "open", Figures: []Figure{}, phase: trials[0].cell.Phase, shares: map[string]float64{}}
+	c := &Cell{Subject: k, Load: "open", Figures: []Figure{}, shares: map[string]float64{}}
 	if trials[0].cell.Arrivals == "closed" {
 		c.Load = "closed"
 	}
@@ -140,8 +140,8 @@ func newCell(k Subject, trials []trial) *Cell {
 }
 
 // newFigure is a figure without a verdict. A timed one has its logarithm in each trial: NaN in trials whose times are
-// left out. It is known if all trials have it. A percentile of a client-bound trial counts: it is unknown whether it is
-// worse.
+// left out, as they are those of the load generator. It is known if all trials have it, also those that are left out:
+// it is unknown whether theirs is worse.
 func (c *Cell) newFigure(s *series, m *Measure) Figure {
 	f := Figure{Operation: s.Operation, Name: m.Name, Limit: m.Limit, Measure: m, of: s, cell: c, known: true}
 	if !m.Timed() {
@@ -154,21 +154,14 @@ func (c *Cell) newFigure(s *series, m *Measure) Figure {
 	}
 	for i := range s.in {
 		o := &s.in[i]
-		v := m.time(o)
-		has := !math.IsNaN(v)
-		if o.cell.Verdict == results.Invalid { // its times are those of the load generator
-			v, has = math.NaN(), has || m.share > 0 && (m.scope == ofLoad || o.op.Enough(m.share))
+		v, invalid := m.time(o), o.cell.Verdict == results.Invalid
+		f.known = f.known && v > 0 && (invalid || !math.IsInf(v, 1))
+		if invalid || !f.known {
+			v = math.NaN()
 		}
-		f.known, f.times[o.side] = f.known && has, append(f.times[o.side], v)
+		f.times[o.side] = append(f.times[o.side], math.Log(v))
 	}
-	switch {
-	case m.scope == ofSearch:
-		f.BaseUncertainty, f.NewUncertainty = c.saySearch(&f, 0), c.saySearch(&f, 1)
-	case m.scope == ofLoad:
-		f.known = f.known && len(c.shares) > 1 // of one operation it would be the same
-	case m.Name == "attempts":
-		f.known = f.known && s.sum[0].Store.Retries+s.sum[1].Store.Retries > 0
-	}
+	f.known = f.known && (m.scope != ofLoad || len(c.shares) > 1) // of one operation it would be the same
 	return f
 }
 
@@ -178,29 +171,34 @@ func (c *Cell) check() {
 	var timed [2]int
 	var numbers [2][]int
 	for side, trials := range c.trials {
-		because := ""
-		for _, t := range trials {
+		var because []string
+		missing, missed := "", 0 // searches that did not find the highest rate
+		for i := range trials {
+			t := &trials[i]
 			numbers[side] = append(numbers[side], t.cell.Trial)
-			reason := ""
+			reason := "no reason is known"
 			if t.cell.Reason != nil {
 				reason, _, _ = strings.Cut(t.cell.Reason.Text, "\n")
 			}
 			switch v := t.cell.Verdict; {
 			case v == results.OK:
 				timed[side]++
-				c.short = c.short || t.cell.Offered != nil && t.cell.Offered.Span < longTrial
-			case v == results.Invalid && because == "":
-				because, _, _ = strings.Cut(cmp.Or(reason, "invalid"), ";")
 			case v == results.Invalid:
-				because, _, _ = strings.Cut(because, ":") // each has numbers of its own
+				because = append(because, reason)
 			case c.Why == "":
-				c.Why = fmt.Sprintf("%s is %s: %s", sides[side], v, words.OneLine(cmp.Or(reason, "without a reason")))
+				c.Why = fmt.Sprintf("%s is %s: %s", sides[side], v, words.OneLine(reason))
 				c.broken = side == 1
 			}
+			if t.found != nil && math.IsNaN(maxRate(&observed{trial: t})) {
+				missing, missed = t.found.Text, missed+1
+			}
 		}
-		if because != "" {
-			c.Notes = append(c.Notes, fmt.Sprintf("%d of %d trials of %s left out of latency (%s)", len(trials)-timed[side],
-				len(trials), sides[side], words.OneLine(because)))
+		if len(because) > 0 {
+			c.note("%d of %d trials of %s left out of latency (%s)", len(because), len(trials), sides[side], because[0])
+		}
+		if missed > 0 {
+			c.note("%d of %d trials of %s did not find the highest rate, so it is not compared: %s", missed, len(trials),
+				sides[side], missing)
 		}
 		slices.Sort(numbers[side])
 	}
@@ -208,18 +206,26 @@ func (c *Cell) check() {
 	c.BaseTimed, c.NewTimed = timed[0], timed[1]
 }
 
+// note adds a note of one line.
+func (c *Cell) note(format string, args ...any) {
+	c.Notes = append(c.Notes, words.OneLine(fmt.Sprintf(format, args...)))
+}
+
 // series are the whole load, the operations of the phase, and those of its streams, each the most frequent first. An
 // operation of a single stream is listed for that stream only: the phase has the same metrics.
 func (c *Cell) series() []*series {
-	load, whole := c.executed("")
+	load := &series{Operation: Operation{Op: WholeLoad}, scope: ofLoad}
 	var streams []results.Stream
-	for _, o := range load.in {
-		streams = append(streams, o.cell.Streams...)
+	for _, trials := range c.trials {
+		for i := range trials {
+			t := &trials[i]
+			load.in = append(load.in, observed{trial: t, of: t.cell, shares: c.shares})
+			streams = append(streams, t.cell.Streams...)
+		}
 	}
-	var own []*series
+	whole, own := c.executed(load, ""), []*series(nil)
 	for _, name := range results.Distinct(streams, func(s results.Stream) string { return s.Name }) {
-		_, operations := c.executed(name)
-		own = append(own, operations...)
+		own = append(own, c.executed(load, name)...)
 	}
 	sum := 0.0
 	for _, s := range whole {
@@ -233,53 +239,42 @@ func (c *Cell) series() []*series {
 	}
 	whole = slices.DeleteFunc(whole, func(s *series) bool {
 		return slices.ContainsFunc(own, func(o *series) bool {
-			same := func(a, b observed) bool { return a.op.Attempted() == b.op.Attempted() }
-			return o.Op == s.Op && slices.EqualFunc(o.in, s.in, same)
+			return o.Op == s.Op && o.sum[0].Attempted() == s.sum[0].Attempted() && o.sum[1].Attempted() == s.sum[1].Attempted()
 		})
 	})
 	return slices.Concat([]*series{load}, whole, own)
 }
 
-// executed are a stream, or the phase, as a whole, and its operations that both sides executed, the most frequent
-// first. A note names a stream that only one side has.
-func (c *Cell) executed(stream string) (load *series, operations []*series) {
-	load = &series{Operation: Operation{Op: WholeLoad}, scope: ofLoad}
+// executed are the operations of a stream, or of the whole phase, that both sides executed, the most frequent first. A
+// note names those of one side only.
+func (c *Cell) executed(load *series, stream string) (operations []*series) {
+	in := slices.Clone(load.in)
 	var cells []*results.Cell
-	var has [2]bool
-	for side, trials := range c.trials {
-		for i := range trials {
-			t := &trials[i]
-			alone := t.cell.Alone(stream)
-			o := observed{trial: t, of: cmp.Or(alone, &results.Cell{}), shares: c.shares}
-			load.in = append(load.in, o)
-			cells, has[side] = append(cells, o.of), has[side] || alone != nil
-		}
-	}
-	if has[0] != has[1] {
-		side := slices.Index(has[:], true)
-		c.Notes = append(c.Notes, fmt.Sprintf("only %s has stream %s: its metrics are not compared", sides[side], stream))
+	for i := range in {
+		in[i].of = cmp.Or(in[i].cell.Alone(stream), &results.Cell{})
+		cells = append(cells, in[i].of)
 	}
 	var only [2][]string
 	for _, op := range results.OpsOf(cells) {
-		s := &series{Operation: Operation{stream, op}}
-		for _, o := range load.in {
+		s := &series{Operation: Operation{stream, op}, in: slices.Clone(in)}
+		for i := range s.in {
+			o := &s.in[i]
 			o.op = o.of.Ops[op]
 			s.sum[o.side].Add(&o.op)
-			s.in = append(s.in, o)
 		}
 		switch base, fresh := s.sum[0].Attempted() > 0, s.sum[1].Attempted() > 0; {
 		case base && fresh:
 			operations = append(operations, s)
-		case base && has[1]:
+		case base:
 			only[0] = append(only[0], s.Operation.String())
-		case fresh && has[0]:
+		case fresh:
 			only[1] = append(only[1], s.Operation.String())
 		}
 	}
 	for side, names := range only {
 		if len(names) > 0 {
-			c.Notes = append(c.Notes, fmt.Sprintf("only %s executed %s: not compared", sides[side], words.List(names)))
+			c.note("only %s executed %s: not compared", sides[side], words.List(names))
 		}
 	}
-	return load, operations
+	return operations
 }

@@ -125,9 +125,9 @@ func TestStreamsOfOneSide(t *testing.T) {
 	}
 	c := compared(t, base, fresh, "*", true)
 	want := []string{
-		"only base executed deliver: not compared",
-		"only base has stream readers: its metrics are not compared", "only base has stream crawler: its metrics are not compared",
-		"only base has stream inbound: its metrics are not compared", "only new has stream users: its metrics are not compared",
+		"only base executed deliver: not compared", "only base executed readers:list: not compared",
+		"only base executed crawler:list: not compared", "only base executed inbound:deliver: not compared",
+		"only new executed users:list: not compared",
 	}
 	if !slices.Equal(c.Cells[0].Notes, want) {
 		t.Errorf("notes %q, want %q", c.Cells[0].Notes, want)

@@ -402,28 +402,3 @@ func Fact(all []*Load, whole bool) string {
 	}
 	return s + "achieved"
 }
-
-// Executed says how many operations each model executed, in all trials: fewer than scheduled if it does not support
-// some; "": not known.
-func Executed(all []*Load) string {
-	var counts []float64
-	for _, l := range all {
-		for _, m := range l.Models {
-			n := int64(0)
-			for _, c := range m.Cells {
-				if o := c.Offered; o != nil {
-					n += o.Due - o.Skipped - o.NoTarget - o.Dropped
-				}
-			}
-			counts = append(counts, float64(n))
-		}
-	}
-	from, to := words.Amount(slices.Min(counts)), words.Amount(slices.Max(counts))
-	switch {
-	case slices.Max(counts) == 0:
-		return ""
-	case from == to:
-		return to + " operations per model"
-	}
-	return from + " to " + to + " operations per model"
-}

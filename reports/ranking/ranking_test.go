@@ -178,15 +178,14 @@ func TestLower(t *testing.T) {
 	}
 }
 
-// The facts say what was offered, for how long each trial measured, and how many operations.
+// The facts say what was offered, and for how long each trial measured.
 func TestFacts(t *testing.T) {
 	r := planted(3, steady, map[string]map[string]results.Op{"a": {"list": op(800, 100e3, 120e3, 1, 20, 1000)}, "b": {"list": op(800, 300e3, 320e3, 1, 20, 1000)}})
 	whole := true
 	facts := func() string {
-		l := []*Load{one(t, r, Typical)}
-		return Fact(l, whole) + "; " + Executed(l)
+		return Fact([]*Load{one(t, r, Typical)}, whole)
 	}
-	if got, want := facts(), "medians of 3 trials, none left out; 100 ops/s, achieved; 2400 operations per model"; got != want {
+	if got, want := facts(), "medians of 3 trials, none left out; 100 ops/s, achieved"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	for i := range r.Cells {
@@ -195,7 +194,7 @@ func TestFacts(t *testing.T) {
 			o.Skipped, o.Dropped, o.Achieved = 400, 100, 1920
 		}
 	}
-	if got, want := facts(), "100 ops/s, achieved; 6000 to 7500"; !strings.Contains(got, want) { // the last ones ended late
+	if got, want := facts(), "100 ops/s, achieved"; !strings.HasSuffix(got, want) { // the last ones ended late
 		t.Errorf("%q, want %q", got, want)
 	}
 	for i := range r.Cells {
@@ -207,7 +206,7 @@ func TestFacts(t *testing.T) {
 		}
 	}
 	whole = false
-	if got, want := facts(), "medians of up to 3 trials of 1.25s; 100 ops/s, of which b achieved 50%; 6000 to 7500 operations per model"; got != want {
+	if got, want := facts(), "medians of up to 3 trials of 1.25s; 100 ops/s, of which b achieved 50%"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	// Another phase has another rate.
@@ -251,12 +250,12 @@ func TestSignificance(t *testing.T) {
 	has(t, said(l), "Fastest by typical latency of one trial (significance unknown, use --trials 5): a 0.100 ms. Slower: b 0.900 (+800%).")
 }
 
-// If the mean names another model, both are named.
-func TestMeanContradictsTypical(t *testing.T) {
+// Another metric may rank otherwise.
+func TestOtherMetric(t *testing.T) {
 	l := one(t, planted(4, steady, map[string]map[string]results.Op{
 		"a": {"list": op(800, 100e3, 900e3, 1, 20, 1000)}, "b": {"list": op(800, 200e3, 300e3, 1, 20, 1000)},
 	}), Typical)
-	has(t, said(l), "Fastest by typical latency: a 0.100 ms. Significantly slower (over 5%, interval above 0, 95% sure for all models at once): b 0.200 (+100%, +100 to +100%).", "On average b is fastest: 0.300 ms, a has 0.900.")
+	has(t, said(l), "Fastest by typical latency: a 0.100 ms. Significantly slower (over 5%, interval above 0, 95% sure for all models at once): b 0.200 (+100%, +100 to +100%).")
 	if by := one(t, planted(4, steady, map[string]map[string]results.Op{
 		"a": {"list": op(800, 100e3, 900e3, 1, 20, 1000)}, "b": {"list": op(800, 200e3, 300e3, 1, 20, 1000)},
 	}), Mean); by.Models[0].Name != "b" {
@@ -427,7 +426,7 @@ func TestDisk(t *testing.T) {
 	}
 }
 
-// The unthrottled phase has a column of its own, and a sentence if another model is first in it.
+// The unthrottled phase is a metric of the phase before it.
 func TestThroughput(t *testing.T) {
 	r := planted(2, steady, map[string]map[string]results.Op{"a": {"list": op(800, 100e3, 120e3, 1, 20, 1000)}, "b": {"list": op(800, 300e3, 320e3, 1, 20, 1000)}})
 	for i, rate := range []float64{4000, 9000} {
@@ -439,7 +438,6 @@ func TestThroughput(t *testing.T) {
 	if got := Throughput.Number(l.Models[0].Value(Throughput)); got != "4000" {
 		t.Errorf("%s operations/s, want 4000", got)
 	}
-	has(t, said(l), "Unthrottled, b is fastest: 9000 operations/s, a has 4000.")
 }
 
 // A value that is not known counts as neither best nor worst, wherever its model is.

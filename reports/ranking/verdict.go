@@ -27,7 +27,6 @@ func (l *Load) Verdict() []document.Sentence {
 		return s.Says
 	}
 	s.Say(document.Plain, "", l.headline())
-	s.Say(document.Plain, "", l.otherwise())
 	s.Say(document.Plain, "Likely why", l.why())
 	s.Say(document.Plain, "But", ended(l.but()))
 	for _, text := range l.dominated() {
@@ -157,28 +156,6 @@ func (l *Load) over(a, b *Model) string {
 // differ compares a metric of b with that of a, two of the ranked models.
 func (l *Load) differ(x Metric, a, b *Model) (Difference, bool) {
 	return Compare(a.Values(x), b.Values(x), x.Timed(), max(1, len(l.ranked())-1))
-}
-
-// otherwise names the model that is first by the mean, or in throughput, if it is another one.
-func (l *Load) otherwise() string {
-	ranked := l.ranked()
-	if l.By != Typical {
-		return ""
-	}
-	var said []string
-	for _, x := range []Metric{Mean, Throughput} {
-		all, first := by(ranked, x), by(ranked[:l.First], x)
-		if len(first) == 0 {
-			continue
-		}
-		if d, _ := l.differ(x, all[0], first[0]); !d.Larger() {
-			continue
-		}
-		begin := map[Metric]string{Mean: "On average", Throughput: "Unthrottled,"}[x]
-		said = append(said, fmt.Sprintf("%s %s is fastest: %s %s, %s has %s.", begin, all[0].Name, x.Number(all[0].Value(x)),
-			x.Unit(), first[0].Name, x.Number(first[0].Value(x))))
-	}
-	return strings.Join(said, " ")
 }
 
 // why names the counter of which the first need fewer than all others, by the largest ratio. That is no proof.
