@@ -2,7 +2,6 @@ package reports
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -316,58 +315,22 @@ func remarks(r *trials.Row) (all []string) {
 // errorsShown is how many texts of errors are shown next to the figures.
 const errorsShown = 2
 
-// streams are the phases that run several streams at once: each stream, and below it its operations. Over
-// several trials there are sums of counts, and medians of times and rates.
+// streams are the latencies of each stream of phases that run several at once.
 func (v *run) streams() (all []document.Section) {
 	for i := range v.groups {
-		t := &document.Table{Columns: []document.Column{
-			{Title: "model", Left: true},
-			{Title: "scheduled"},
-			{Title: "offered", Unit: "ops/s"},
-			{Title: "achieved", Unit: "ops/s", Rank: 1},
-			{Title: "dropped"},
-			{Group: "latency, ms", Title: "p50", Unit: "ms"},
-			{Group: "latency, ms", Title: "p99", Unit: "ms"},
-			{Group: "latency, ms", Title: "p99.9", Unit: "ms", Rank: 2},
-		}}
 		cells := v.groups[i].Cells
 		for _, stream := range cells[0].Streams {
-			s := Section{Ops: []string{""}} // all operations together
+			s := Section{}
 			for _, c := range cells {
 				if one := c.Alone(stream.Name); one != nil {
-					one.Ops = maps.Clone(one.Ops)
-					one.Ops[""] = one.Op("")
 					s.Cells = append(s.Cells, one)
 				}
 			}
-			s.Ops = append(s.Ops, slices.DeleteFunc(results.OpsOf(s.Cells), func(op string) bool { return op == "" })...)
-			v.each(&s, func(op, name string, cs trials.Column, row *trials.Row) {
-				who := document.Cell{Text: name}
-				if row.Bad {
-					who.Style = document.Warn
-				}
-				offered, achieved := "-", "-"
-				if op == "" {
-					rate := func(of func(*results.Offered) float64) string {
-						var all []float64
-						for _, c := range cs {
-							all = append(all, of(c.Offered))
-						}
-						return words.Amount(results.Median(all))
-					}
-					if cs[0].Arrivals != "closed" {
-						offered = rate(func(o *results.Offered) float64 { return o.Rate })
-					}
-					achieved = rate(func(o *results.Offered) float64 { return o.Achieved })
-				}
-				t.Add(strings.TrimSuffix(stream.Name+"/"+op, "/"), who, row.Sum.Attempted()+row.Sum.NoTarget, offered, achieved,
-					row.Sum.Dropped, row.Scheduled(0.5), row.Scheduled(0.99), row.Scheduled(0.999))
-			})
+			s.Ops = results.OpsOf(s.Cells)
+			section := v.latencies(&s)
+			section.ID, section.Title = "streams", fmt.Sprintf("%s, stream %s: latency", cells[0].Where(), stream.Name)
+			all = append(all, section)
 		}
-		all = append(all, document.Section{
-			ID: "streams", Title: cells[0].Where() + ": streams", Table: t, Fold: true,
-			Lead: "latency of all scheduled operations; rates in operations/s",
-		})
 	}
 	return all
 }

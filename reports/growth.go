@@ -101,7 +101,7 @@ func (v *run) grownSection(curves []results.Growth) document.Section {
 
 // points is a table without rows that has a column for each point of the sweep.
 func (v *run) points() *document.Table {
-	t := &document.Table{Columns: []document.Column{{Left: true, Once: true}, {Title: "", Left: true}}}
+	t := &document.Table{Columns: []document.Column{{Left: true}, {Title: "", Left: true}}}
 	for k, p := range v.Sweep.Points {
 		rank := len(v.Sweep.Points) - k // the first and the last point stay
 		if k == 0 || k == len(v.Sweep.Points)-1 {

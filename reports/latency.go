@@ -51,7 +51,7 @@ func (v *run) wholeLoad(loads []*ranking.Load) document.Section {
 		{Group: "latency, ms", Title: "p99", Unit: "ms", Help: "99th percentile of all operations"},
 		{
 			Page: true, Left: true, Title: "latency", Unit: "ms",
-			Help: "in ms: box the middle half of all operations, line to p99, dot typical, diamond mean",
+			Help: "box the middle half of all operations, line to p99, dot typical, diamond mean",
 		},
 	}, perOperation(0, 3, 4, 5), []document.Column{
 		{Title: "disk KB\n/" + unit, Unit: "KB", Rank: 6, Help: "on disk after compaction, without the log"},

@@ -92,7 +92,6 @@ type Column struct {
 	Group, Title string // a title may have two lines
 	Unit, Help   string
 	Left         bool // it holds text, which begins at the left
-	Once         bool // a text that is the same as in the row above is Again
 	Rank         int
 	Page         bool // only a page has room for it, such as a chart
 }
@@ -114,7 +113,6 @@ type Row struct {
 type Cell struct {
 	Text  string
 	Style Style
-	Again bool   // text and page leave it out
 	Help  string // more about the cell, where a pointer rests on it
 	Range *Range
 }
@@ -131,14 +129,11 @@ func Styled(s string, style Style) Cell { return Cell{Text: s, Style: style} }
 
 // Add appends a row of a group, and returns it. A value that is no Cell becomes one with its text.
 func (t *Table) Add(group string, values ...any) *Row {
-	r, above := Row{Group: group}, len(t.Rows)-1
-	for i, v := range values {
+	r := Row{Group: group}
+	for _, v := range values {
 		c, ok := v.(Cell)
 		if !ok {
 			c.Text = fmt.Sprint(v)
-		}
-		if t.Columns[i].Once && above >= 0 && t.Rows[above].Group == group {
-			c.Again = t.Rows[above].Cells[i].Text == c.Text
 		}
 		r.Cells = append(r.Cells, c)
 	}

@@ -229,10 +229,7 @@ func (g *grid) measure() int {
 // text is what a cell shows: its text with a star if it is the best of its column, or with room for one.
 func (g *grid) text(cells []Cell, column int) string {
 	text, mark := words.OneLine(cells[column].Text), Marks[cells[column].Style]
-	switch {
-	case cells[column].Again:
-		return ""
-	case g.marked[column]:
+	if g.marked[column] {
 		return text + cmp.Or(mark, " ")
 	}
 	return text

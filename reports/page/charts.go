@@ -297,7 +297,7 @@ func newScale(a *document.Axis, values []float64, from, to float64) scale {
 	return s
 }
 
-// ticksOf are the labels of an axis: its own, or round values.
+// ticksOf are the labels of an axis: its own that are on it, or round values.
 func ticksOf(a *document.Axis, low, high float64) (ticks []document.Tick) {
 	text := a.Text
 	if text == nil {
@@ -305,10 +305,18 @@ func ticksOf(a *document.Axis, low, high float64) (ticks []document.Tick) {
 	}
 	switch {
 	case a.Ticks != nil:
-		return a.Ticks
+		return slices.DeleteFunc(slices.Clone(a.Ticks), func(t document.Tick) bool { return t.At < low || t.At > high })
 	case a.Scale == document.Log:
-		for e := math.Ceil(math.Log10(low)); e <= math.Log10(high)+1e-9; e++ {
-			ticks = append(ticks, document.Tick{At: math.Pow(10, e), Label: text(math.Pow(10, e))})
+		steps := []float64{1}
+		if high < 100*low { // too few decades
+			steps = []float64{1, 2, 5}
+		}
+		for e := math.Floor(math.Log10(low)); e <= math.Log10(high); e++ {
+			for _, step := range steps {
+				if v := step * math.Pow(10, e); v >= low && v <= high*1.001 {
+					ticks = append(ticks, document.Tick{At: v, Label: text(v)})
+				}
+			}
 		}
 	case a.Scale == document.Nines:
 		for n := 0; float64(n) <= ninesOf(high)+1e-9; n++ {
@@ -331,11 +339,11 @@ func ticksOf(a *document.Axis, low, high float64) (ticks []document.Tick) {
 // ninesOf is the place of a percentile on the axis: 0 for 0%, 1 for 90%, 2 for 99%.
 func ninesOf(percentile float64) float64 { return -math.Log10(1 - percentile/100) }
 
-// nanoseconds writes a power of ten of nanoseconds.
+// nanoseconds writes a label of an axis.
 func nanoseconds(ns float64) string {
-	e, units := int(math.Round(math.Log10(ns))), []string{"ns", "µs", "ms", "s"}
-	u := min(e/3, len(units)-1)
-	return strconv.FormatFloat(math.Pow10(e-3*u), 'f', 0, 64) + " " + units[u]
+	units := []string{"ns", "µs", "ms", "s"}
+	u := min(max(0, int(math.Log10(ns)+1e-9)/3), len(units)-1)
+	return strconv.FormatFloat(ns/math.Pow(1000, float64(u)), 'g', 6, 64) + " " + units[u]
 }
 
 // draw draws a chart as large as those of pages are. It returns nil if there is nothing to draw.

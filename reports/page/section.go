@@ -1,10 +1,8 @@
 package page
 
 import (
-	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/mailbench/mailbench/reports/document"
 )
@@ -17,7 +15,7 @@ type sectionView struct {
 	Ticks    []document.Tick // of the axis of ranges, in the units of rangeWidth
 	Drawn    string          // explains ranges or shades
 	Min, Max float64         // values beyond these are drawn there, with an arrow
-	from, to float64         // logarithms of the ends of the axis of ranges
+	ranges   scale           // the axis of ranges
 	Charts   []chart
 	Legend   []line
 	Made     *provenance
@@ -61,12 +59,10 @@ func (v *sectionView) Heading(row int) string {
 }
 
 // X is the place of a value on the axis of ranges, in the units of rangeWidth.
-func (v *sectionView) X(value float64) float64 {
-	return rangeWidth * (math.Log10(min(max(value, v.Min), v.Max)) - v.from) / (v.to - v.from)
-}
+func (v *sectionView) X(value float64) float64 { return v.ranges.Place(min(max(value, v.Min), v.Max)) }
 
-// Box is the width of the middle half of a range.
-func (v *sectionView) Box(r *document.Range) float64 {
+// Box is the width of the box of a range.
+func (v *sectionView) Box(r document.Range) float64 {
 	return max(1, v.X(r.ThreeQuarters)-v.X(r.Quarter))
 }
 
@@ -75,7 +71,8 @@ const farthest = 2
 
 // axis is the logarithmic axis of all ranges of the table, and the text that explains ranges or shades.
 func (v *sectionView) axis() {
-	low, high, unit := math.Inf(1), 0.0, 1e6 // labels are in ms
+	low, high := math.Inf(1), 0.0
+	axis := document.Axis{Scale: document.Log}
 	v.Min, v.Max = 0, math.Inf(1)
 	for _, r := range v.Table.Rows {
 		for i, c := range r.Cells {
@@ -90,23 +87,16 @@ func (v *sectionView) axis() {
 			column := &v.Table.Columns[i]
 			v.Drawn = column.Title + ": " + column.Help + ", on a logarithmic axis"
 			if column.Unit != "ms" { // ratios
-				unit, v.Min, v.Max = 1, 1.0/farthest, farthest
+				v.Min, v.Max = 1.0/farthest, farthest
+				axis.Ticks = []document.Tick{{At: v.Min, Label: "0.5"}, {At: 1, Label: "1"}, {At: v.Max, Label: "2"}}
 			}
 		}
 	}
-	if high == 0 {
-		return
-	}
-	v.from, v.to = math.Log10(max(low, v.Min))-0.08, math.Log10(min(high, v.Max))+0.08
-	for e := math.Floor(v.from); e <= v.to; e++ {
-		for _, step := range []float64{1, 2, 5} {
-			if ns := step * math.Pow(10, e); math.Log10(ns) >= v.from && math.Log10(ns) <= v.to {
-				v.Ticks = append(v.Ticks, document.Tick{At: v.X(ns), Label: fmt.Sprintf("%.6g", ns/unit)})
-			}
-		}
-	}
-	if len(v.Ticks) > 9 { // whole decades only
-		v.Ticks = slices.DeleteFunc(v.Ticks, func(t document.Tick) bool { return strings.Trim(t.Label, "0.") != "1" })
+	if high > 0 {
+		const margin = 1.2
+		axis.From, axis.To = max(low, v.Min)/margin, min(high, v.Max)*margin
+		v.ranges = newScale(&axis, nil, 0, rangeWidth)
+		v.Ticks = v.ranges.Ticks
 	}
 }
 
