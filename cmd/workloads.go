@@ -86,10 +86,9 @@ type listedWorkload struct {
 const schemaLine = `# yaml-language-server: $schema=workload.schema.json
 # ("mailbench workloads schema > workload.schema.json" creates that file for an editor)`
 
-// describeWorkload prints what a workload does, phase by phase.
+// describeWorkload prints what a workload measures, and the sentences of its conclusion.
 func describeWorkload(out io.Writer, w *workloads.Workload) {
-	fmt.Fprintf(out, "%s: %s\n\n", w.Name, w.Doc)
-	screen.Table(out, []string{"PHASE", "LOAD", "LENGTH", "OPERATIONS, % OF ALL"}, w.Rows())
+	fmt.Fprintf(out, "%s: %s\n", w.Name, w.Doc)
 	if a := w.Answer; len(a.Models) > 0 {
 		fmt.Fprintf(out, "\nIt runs %s, unless -m names others, and reports:\n", strings.Join(a.Models, ", "))
 		for _, s := range a.Says {

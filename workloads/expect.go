@@ -243,9 +243,8 @@ func (d *decoder) scope() answer.Scope {
 		case Interrupt:
 			one.Ops = []string{Move.String(), Delete.String()}
 		case Measure:
-			mix := p.PerSecond()
-			for op := range mix {
-				if mix.Has(Op(op)) {
+			for op := range p.Mix {
+				if p.Mix.Has(Op(op)) {
 					one.Ops = append(one.Ops, d.w.Patterns.Name(Op(op)))
 				}
 			}

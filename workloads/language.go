@@ -71,7 +71,7 @@ var sections = []section{
 	{"replay", "Operations from a file, one JSON object a line: see 'Trace files' below.", Replay{}, nil},
 	{"repeat", "In a session: some steps, several times over.", repetition{}, nil},
 	{"mix", "The operations with their weights. Instead of a number, use {weight: 50, …} with these keys to define an " +
-		"operation. The operations are " + strings.Join(OpNames(), ", ") + ".", How{}, nil},
+		"operation. The operations are " + strings.Join(OpNames(), ", ") + ".", How{}, []string{"mix", "doc"}},
 	{
 		"session", "Steps, in order: an operation, or {OPERATION: {…}} with the keys of a mix but for weight, and these; or " +
 			"{repeat: {…}}. All steps are of one user and one folder. Steps after an open work on the message that was opened.",
@@ -121,15 +121,9 @@ func names(keys []key) []string {
 	return all
 }
 
-// weightKey is the key of an operation's weight, where keys say how it is executed.
-var weightKey = key{
-	name: "weight", form: "weight", doc: "how often, relative to the others", need: "-",
-	most: strconv.Itoa(maxWeight),
-}
-
-// howOf returns the keys that say how define an operation.
-func howOf(op Op) []key {
-	return slices.DeleteFunc(sectionKeys("mix"), func(k key) bool {
+// howOf returns the keys with one of the tags that say how define an operation.
+func howOf(op Op, tags ...string) []key {
+	return slices.DeleteFunc(keysOf(How{}, tags...), func(k key) bool {
 		return len(k.of) > 0 && !slices.Contains(k.of, op.String())
 	})
 }
@@ -194,7 +188,7 @@ var forms = map[string]form{
 	}},
 	"phases": {text: "list", apart: true, schema: object{"type": "array", "minItems": 2, "items": ref("phase")}},
 	"access": {text: "see access", schema: ref("access"), below: "access", read: (*decoder).access},
-	"mail":   {text: "see mail", schema: ref("mail"), below: "mail", read: (*decoder).mail},
+	"mail":   {text: "see mail", schema: ref("mail"), below: "mail"},
 	"attachments": {
 		text: "see there", schema: ref("attachments"), below: "attachments", read: (*decoder).attachments,
 	},
@@ -206,7 +200,7 @@ var forms = map[string]form{
 		"type": "object", "additionalProperties": object{"type": "object", "additionalProperties": ref("values")},
 	}},
 	"replay":     {text: "see replay", schema: ref("replay"), below: "replay"},
-	"trials":     {text: "see there", schema: ref("trials"), below: "trials", read: (*decoder).trials},
+	"trials":     {text: "see there", schema: ref("trials"), below: "trials"},
 	"conclusion": {text: "see there", schema: ref("conclusion"), apart: true},
 	"expect":     {text: "bounds", schema: ref("expect"), apart: true},
 	"sweep":      {text: "see there", schema: ref("sweep"), apart: true},
@@ -302,42 +296,11 @@ func (k *key) paths(prefix string, ops Patterns) []string {
 	return all
 }
 
-// elsewhere names, in a fault that lists the keys known at its place, the key of another place that was probably meant:
-// the path, or the section of one, that ends with the key that was found or, if none does, whose last part is nearest
-// to that of the key; of several the first. One that differs from the key in the second word only is at the same place:
-// the name of a phase, an engine or a model is unknown, and the fault lists all.
-func elsewhere(f *strict.Error, key string, paths []string) {
-	msg, _, lists := strings.Cut(f.Msg, "; expected one of ")
-	var whole, last []string
-	for _, p := range paths {
-		p, _, _ = strings.Cut(p, "=")
-		if dot := strings.LastIndexByte(p, '.'); dot > 0 {
-			whole = append(whole, p[:dot])
-		}
-		whole = append(whole, p)
-	}
-	for _, p := range whole {
-		last = append(last, p[strings.LastIndexByte(p, '.')+1:])
-	}
-	at := slices.IndexFunc(whole, func(p string) bool { return strings.HasSuffix(p, "."+key) })
-	if at < 0 {
-		at = slices.Index(last, strict.Nearest(key[strings.LastIndexByte(key, '.')+1:], last))
-	}
-	if !lists || at < 0 {
-		return
-	}
-	a, b := strings.Split(key, "."), strings.Split(whole[at], ".")
-	if len(a) == len(b) && len(a) > 2 && a[0] == b[0] && slices.Equal(a[2:], b[2:]) {
-		return
-	}
-	f.Msg, f.Near = msg, whole[at]
-}
-
 // bounds are the bounds of a key that other packages know, too.
 var bounds = map[string]uint64{
 	"trials": MaxTrials, "message": uint64(MaxMessage), "recipients": MaxRecipients, "messages": MaxMessages,
 	"users": MaxUsers, "folders": MaxFolders, "messages in a folder": MaxFolderMessages, "operations": PhaseMessages,
-	"clients": maxClients,
+	"clients": maxClients, "weight": maxWeight,
 }
 
 // within are the bounds of the key.

@@ -198,45 +198,29 @@ func (s *Session) Expected() (m Mix) {
 
 // mix reads operations with their weights, and how they are executed.
 func (d *decoder) mix(p *Phase, n *yaml.Node, where string) {
-	var sum float64
 	faults := len(d.Errs)
 	for name, e := range d.Fields(n, "mix of "+where, d.w.Patterns.Names()) {
 		op, _ := d.w.Patterns.Op(name)
-		what, weight := name+" in mix of "+where, e.Value
+		how, what := &p.How[op], name+" in mix of "+where
 		if e.Value.Kind == yaml.MappingNode {
-			f := d.Fields(e.Value, what, append([]string{weightKey.name}, names(howOf(op))...))
-			if weight = f[weightKey.name].Value; weight == nil {
-				d.Fail(e.Value, "%s has no %s", what, weightKey.name)
-				continue
-			}
-			d.fill(e.Value, f, what, &p.How[op], howOf(op))
+			d.section(e.Value, what, how, howOf(op, "mix", "doc"))
+		} else {
+			how.Weight = d.number(e.Value, what, 0, maxWeight)
 		}
-		p.Mix[op] = d.number(weight, what, 0, maxWeight)
-		sum += p.Mix[op]
+		p.Mix[op] = how.Weight
 	}
-	if sum == 0 && len(d.Errs) == faults {
-		example := "{list: 50, open: 25, deliver: 10}"
-		if len(d.w.Patterns) > 0 {
-			example = "{" + d.w.Patterns[0] + ": 50}"
-		}
-		d.Fail(n, "mix of %s is all zero; at least one operation needs a weight, as in %s", where, example)
+	if p.Mix == (Mix{}) && len(d.Errs) == faults {
+		d.Fail(n, "mix of %s is all zero; at least one operation needs a weight, as in {%s: 50}", where, d.w.Patterns.Names()[0])
 	}
 }
 
 // session reads the steps of a session.
 func (d *decoder) session(n *yaml.Node, where string) *Session {
-	where = "session of " + where
 	s := &Session{}
-	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 {
-		d.Fail(n, "%s must be a list of steps, such as [list, {open: {times: 3}}], found %s", where, strict.Found(n))
-		return s
-	}
-	for _, item := range n.Content {
-		d.step(s, item, where, true)
-	}
+	d.steps(s, n, "session of "+where, "repeat")
 	for _, step := range s.Steps {
 		d.Check(step.Probability >= 1, n.Content[0],
-			"the first step of %s must always be done; give the probability to a later one", where)
+			"the first step of session of %s must always be done; give the probability to a later one", where)
 		if step.Kind == StepOp {
 			break
 		}
@@ -244,67 +228,60 @@ func (d *decoder) session(n *yaml.Node, where string) *Session {
 	return s
 }
 
-// step reads one step: a word, or a word with how it is done.
-func (d *decoder) step(s *Session, n *yaml.Node, where string, repeats bool) {
-	at, fields := strict.Word(n)
-	if !d.Check(at != nil, n,
-		"a step of %s must be an operation, as in open or {open: {times: 3}}, found %s", where, strict.Found(n)) {
+// steps reads a list of steps: operations, and the words that may be there in place of one.
+func (d *decoder) steps(s *Session, n *yaml.Node, where string, others ...string) {
+	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 {
+		d.Fail(n, "%s must be a list of steps, such as [list, {open: {times: 3}}], found %s", where, strict.Found(n))
 		return
 	}
-	name := at.Value
-	if name == "repeat" && repeats {
-		d.repeat(s, fields, where)
-		return
-	}
-	op, ok := d.w.Patterns.Op(name)
-	if !ok {
-		known := d.w.Patterns.Names()
-		if repeats {
-			known = append(slices.Clone(known), "repeat")
+	for _, item := range n.Content {
+		at, fields := strict.Word(item)
+		if at == nil {
+			d.Fail(item, "a step of %s must be an operation, as in open or {open: {times: 3}}, found %s", where, strict.Found(item))
+			continue
 		}
-		d.Unknown(at, "operation", name, "in "+where, known)
-		return
+		op, known := d.w.Patterns.Op(at.Value)
+		switch {
+		case slices.Contains(others, at.Value):
+			d.repeat(s, fields, "repeat in "+where)
+		case !known:
+			d.Unknown(at, "operation", at.Value, "in "+where, slices.Concat(d.w.Patterns.Names(), others))
+		default:
+			d.step(s, op, fields, at.Value+" in "+where)
+		}
 	}
-	where = name + " in " + where
-	f := d.Fields(fields, where, names(append(sectionKeys("session"), howOf(op)...)))
-	step := Step{Op: op, Probability: 1}
-	d.fill(fields, f, where, &step, sectionKeys("session"))
+}
+
+// step reads how an operation of a session is done.
+func (d *decoder) step(s *Session, op Op, n *yaml.Node, where string) {
+	step, own, how := Step{Op: op, Probability: 1}, sectionKeys("session"), howOf(op, "doc")
+	f := d.Fields(n, where, names(append(own, how...)))
+	d.fill(n, f, where, &step, own)
+	d.fill(n, f, where, &step.How, how)
 	d.chance(f, step.Probability, where)
-	if e, ok := f["access"]; ok && e.Value.Kind == yaml.MappingNode {
-		for i := 0; i < len(e.Value.Content); i += 2 {
-			if k := e.Value.Content[i]; k.Value == "users" || k.Value == "folders" {
-				d.Fail(k, "%s: all steps of a session are of one user and one folder; give %s to the access of the phase or stream",
-					where, k.Value)
-			}
-		}
+	for _, key := range strict.KeysOf(f["access"].Value) {
+		d.Check(key != "users" && key != "folders", f["access"].Value,
+			"%s: all steps of a session are of one user and one folder; give %s to the access of the phase or stream", where, key)
 	}
-	d.fill(fields, f, where, &step.How, howOf(op))
 	s.Steps = append(s.Steps, step)
 }
 
 // chance refuses a step that is never done.
 func (d *decoder) chance(f map[string]strict.Entry, chance float64, where string) {
-	if e, ok := f["probability"]; ok && chance == 0 {
-		d.Fail(e.Value, "probability of %s is 0; leave the step out instead", where)
-	}
+	e, ok := f["probability"]
+	d.Check(!ok || chance > 0, e.Value, "probability of %s is 0; leave the step out instead", where)
 }
 
 func (d *decoder) repeat(s *Session, n *yaml.Node, where string) {
-	where = "repeat in " + where
 	r := repetition{Probability: 1}
 	f := d.section(n, where, &r, sectionKeys("repeat"))
-	list, steps := f["steps"]
-	if _, times := f["times"]; !times || !steps {
+	if r.Times == nil || f["steps"].Value == nil {
 		return
 	}
 	d.chance(f, r.Probability, where)
 	first := len(s.Steps)
 	s.Steps = append(s.Steps, Step{Kind: StepRepeat, Times: r.Times, Probability: r.Probability})
-	d.Check(list.Value.Kind == yaml.SequenceNode && len(list.Value.Content) > 0, list.Value,
-		"steps of %s must be a list of steps, such as [open, flag], found %s", where, strict.Found(list.Value))
-	for _, item := range list.Value.Content {
-		d.step(s, item, where, false)
-	}
+	d.steps(s, f["steps"].Value, "steps of "+where)
 	s.Steps[first].Until = len(s.Steps)
 	s.Steps = append(s.Steps, Step{Kind: StepEnd, Back: first, Probability: 1})
 }

@@ -86,10 +86,13 @@ func (known Known) Parse(file string, src []byte, overrides []string, without ..
 // hint lets a fault of an override whose key is unknown at its place name the key of another place that was probably
 // meant: phases.measure.mix for mix. Keys are those of the workload without such overrides.
 func (d *decoder) hint(src []byte, overrides, without []string) {
-	faulty := func(o string) bool {
-		return slices.ContainsFunc(d.Errs, func(f *strict.Error) bool { return f.Pos.File == origin(o) })
+	faults := map[string]*strict.Error{} // by override
+	for _, f := range d.Errs {
+		if strings.HasPrefix(f.Msg, "unknown key") && f.Near == "" {
+			faults[f.Pos.File] = f
+		}
 	}
-	right := slices.DeleteFunc(slices.Clone(overrides), faulty)
+	right := slices.DeleteFunc(slices.Clone(overrides), func(o string) bool { return faults[origin(o)] != nil })
 	if len(right) == len(overrides) {
 		return
 	}
@@ -99,12 +102,28 @@ func (d *decoder) hint(src []byte, overrides, without []string) {
 	}
 	for _, o := range overrides {
 		key, _, _ := strings.Cut(o, "=")
-		for _, f := range d.Errs {
-			if f.Pos.File == origin(o) && f.Pos.Column <= len(key) { // not in the value
-				elsewhere(f, key, d.known.Paths(w))
+		if f := faults[origin(o)]; f != nil {
+			if near := elsewhere(key, d.known.Paths(w)); near != "" && f.Pos.Column <= len(key) { // not in the value
+				f.Msg, _, _ = strings.Cut(f.Msg, "; expected one of ")
+				f.Near = near
 			}
 		}
 	}
+}
+
+// elsewhere is the first path, or section of one, whose last part is nearest to that of a key.
+func elsewhere(key string, paths []string) string {
+	var whole, last []string
+	for _, p := range paths {
+		p, _, _ = strings.Cut(p, "=")
+		for _, p := range []string{p[:max(0, strings.LastIndexByte(p, '.'))], p} {
+			whole, last = append(whole, p), append(last, p[strings.LastIndexByte(p, '.')+1:])
+		}
+	}
+	if at := slices.Index(last, strict.Nearest(key[strings.LastIndexByte(key, '.')+1:], last)); at >= 0 {
+		return whole[at]
+	}
+	return ""
 }
 
 // origin is the place of an override in messages.
@@ -117,15 +136,6 @@ func (d *decoder) set(n *yaml.Node, path []string, at strict.Pos, v *yaml.Node) 
 	d.Origins[key] = at.File
 	at.Column += len(path[0]) + len(".")
 	rest := path[1:]
-	if key.Value == "values" { // a table's name is one key: values.posts.notes.body.size has posts.notes
-		last := len(rest) - 1
-		for last > 2 && !slices.Contains(names(sectionKeys("values")), rest[last]) {
-			last--
-		}
-		if last > 2 {
-			rest = append([]string{strings.Join(rest[:last-1], ".")}, rest[last-1:]...)
-		}
-	}
 	switch n.Kind {
 	case yaml.SequenceNode:
 		if !d.Check(len(rest) > 0, key, "expected phases.PHASE.KEY=VALUE, such as phases.measure.rate=100/s") {
@@ -187,12 +197,7 @@ func (d *decoder) phasesOf(list, of *yaml.Node) []*yaml.Node {
 		if i := keyIn(body, "name"); i >= 0 {
 			name = body.Content[i+1].Value
 		}
-		for _, name := range []string{kind, name} {
-			if !slices.Contains(known, name) {
-				known = append(known, name)
-			}
-		}
-		switch of.Value {
+		switch known = append(known, kind, name); of.Value {
 		case name:
 			named = append(named, body)
 		case kind:
@@ -203,7 +208,7 @@ func (d *decoder) phasesOf(list, of *yaml.Node) []*yaml.Node {
 		named = kinds
 	}
 	if len(named) == 0 {
-		d.Unknown(of, "phase", of.Value, "in phases", known)
+		d.Unknown(of, "phase", of.Value, "in phases", slices.Compact(known))
 	}
 	return named
 }
@@ -265,13 +270,6 @@ func (d *decoder) workload(root *yaml.Node) map[string]strict.Entry {
 	return f
 }
 
-// mail reads what generated messages look like.
-func (d *decoder) mail(k *key, n *yaml.Node, where string) any {
-	m := d.w.Mail
-	d.section(n, k.in(where), &m, sectionKeys("mail"))
-	return m
-}
-
 // attachments reads which messages carry files.
 func (d *decoder) attachments(k *key, n *yaml.Node, where string) any {
 	a, what := d.w.Mail.Attachments, k.in(where)
@@ -279,12 +277,6 @@ func (d *decoder) attachments(k *key, n *yaml.Node, where string) any {
 		d.Fail(n, "%s has no size; expected a distribution such as {pareto: {min: 20KB, alpha: 1.2, max: 25MB}}", what)
 	}
 	return a
-}
-
-func (d *decoder) trials(k *key, n *yaml.Node, where string) any {
-	var t Trials
-	d.section(n, k.in(where), &t, sectionKeys("trials"))
-	return t
 }
 
 // population reads who has how much mail, or how many rows a schema has.
@@ -315,23 +307,21 @@ func (d *decoder) section(n *yaml.Node, where string, into any, keys []key) map[
 	return f
 }
 
-// fill reads the keys of a mapping at n whose form says how into the fields of a type of the language, and
-// reports keys that are needed and not there. It leaves keys whose value depends on others to its caller.
+// fill reads the keys of a mapping at n whose form says how, or that are sections, into the fields of a type of the
+// language, and reports keys that are needed and not there. It leaves keys whose value depends on others to its caller.
 func (d *decoder) fill(n *yaml.Node, f map[string]strict.Entry, where string, into any, keys []key) {
 	v := reflect.ValueOf(into).Elem()
 	for _, k := range keys {
 		e, ok := f[k.name]
-		read := d.forms[k.form].read
+		form := d.forms[k.form]
 		switch {
-		case ok && read != nil:
-			value, to := reflect.ValueOf(read(d, &k, e.Value, where)), v.FieldByIndex(k.field)
-			if value.IsValid() && to.Kind() == reflect.Pointer {
-				to.Set(reflect.New(to.Type().Elem()))
-				to = to.Elem()
-			}
-			if value.IsValid() {
+		case ok && form.read != nil:
+			if value := reflect.ValueOf(form.read(d, &k, e.Value, where)); value.IsValid() {
+				to := made(v.FieldByIndex(k.field))
 				to.Set(value.Convert(to.Type()))
 			}
+		case ok && form.below != "":
+			d.section(e.Value, k.in(where), made(v.FieldByIndex(k.field)).Addr().Interface(), sectionKeys(form.below))
 		case ok || k.need == "" || n.Kind != yaml.MappingNode:
 		case where == "the workload":
 			d.Fail(n, "no key %q; expected %s", k.name, k.need)
@@ -341,6 +331,17 @@ func (d *decoder) fill(n *yaml.Node, f map[string]strict.Entry, where string, in
 			d.Fail(n, "%s has no %s; expected %s", where, k.name, k.need)
 		}
 	}
+}
+
+// made is a field, or what it points to, which is made if there is nothing.
+func made(field reflect.Value) reflect.Value {
+	if field.Kind() != reflect.Pointer {
+		return field
+	}
+	if field.IsNil() {
+		field.Set(reflect.New(field.Type().Elem()))
+	}
+	return field.Elem()
 }
 
 // in names the key in messages: population.users, or users of access of phase measure.

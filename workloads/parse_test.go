@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/schemas/strict"
+	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/random"
 )
 
@@ -85,7 +86,7 @@ func TestOverrides(t *testing.T) {
 		"phases.xyzzy.rate=1/s":    `--set "phases.xyzzy.rate=1/s":1:8: unknown phase "xyzzy" in phases; expected one of load, settle, warmup, measure, throughput`,
 		"phases.measure.ratee=1":   `--set "phases.measure.ratee=1":1:16: unknown key "ratee" in phase measure; did you mean "rate"?`,
 		"phases.measure=1":         `--set "phases.measure=1":1:8: expected phases.PHASE.KEY=VALUE, such as phases.measure.rate=100/s`,
-		"phases.measure.rate=-1/s": `--set "phases.measure.rate=-1/s":1:21: phase measure: rate -1/s is negative`,
+		"phases.measure.rate=-1/s": `--set "phases.measure.rate=-1/s":1:21: phase measure: rate -1/s is out of range; expected 1/h to 100000000/s`,
 		"mail.body={":              `--set "mail.body={":1:11: "{" is not a value; expected a number, text or YAML such as {constant: 8KB}`,
 		"mail.body={constant: x}":  `--set "mail.body={constant: x}":1:22: mail.body: "x" is not a size; expected a number, with a unit or none (B, KB, MB, GB, KiB, MiB, GiB)`,
 	} {
@@ -292,8 +293,10 @@ func TestRemoteRates(t *testing.T) {
 	rates := func(w *Workload) (all []string) {
 		w.UseRemoteRates()
 		for i := range w.Phases {
-			if p := &w.Phases[i]; p.Runs() {
-				all = append(all, p.pace())
+			if p := &w.Phases[i]; p.Runs() && p.Arrivals == Closed {
+				all = append(all, words.Plural(p.Clients, "client"))
+			} else if p.Runs() {
+				all = append(all, p.Rate.String())
 			}
 		}
 		return all
@@ -364,7 +367,7 @@ func TestRemoteRateOfSessions(t *testing.T) {
 		"streams": "streams: [{rate: 1/s, mix: {list: 1}}, {rate: 1/s, mix: {open: 1}}]", "replay": "replay: {trace: x.csv}",
 	} {
 		_, err := Parse("x.yaml", []byte(head+"  - measure: {duration: 1s, remote_rate: 2/s, "+phase+"}\n"))
-		want := "phase measure has " + what + " and remote_rate; " + what + " replaces the other"
+		want := "phase measure has both " + what + " and remote_rate; keep one of them"
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, expected %s", what, err, want)
 		}

@@ -51,7 +51,7 @@ func TestKeyOfAnotherSection(t *testing.T) {
 		Models:  map[string][]*schemas.Parameter{"james": {{Name: "chunk_size"}}},
 	}
 	for set, want := range map[string]string{
-		"mix={list: 1}": "phases.measure.mix", "mix.deliver=1": "phases.measure.mix.deliver", "phases.mix.list=1": "phases.measure.mix.list",
+		"mix={list: 1}": "phases.measure.mix", "mix.deliver=1": "phases.measure.mix.deliver",
 		"users=1": "population.users", "phases.measure.users=1": "population.users", "durations=5s": "phases.measure.duration", "clients=1": "phases.measure.clients",
 		"attachments=1": "mail.attachments", "consistency=ONE": "engines.cassandra.consistency", "chunk_size=1": "models.james.chunk_size",
 		"cassandra.contact=[a]": "engines.cassandra.contact", "population.sers=1": "users", "nonsense=1": "", "sweep={users: [1, 2]}": "population.users",

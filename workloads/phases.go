@@ -2,17 +2,14 @@ package workloads
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"gopkg.in/yaml.v3"
 
 	"github.com/mailbench/mailbench/schemas/strict"
-	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // phases reads the list of phases and checks that each finds what it needs.
@@ -64,47 +61,64 @@ func (d *decoder) phase(n *yaml.Node) *yaml.Node {
 		d.Unknown(key, "phase", key.Value, "in phases", phaseNames[:])
 		return nil
 	}
-	p := Phase{Kind: PhaseKind(i), Name: key.Value, Patterns: d.w.Patterns}
-	if p.Kind == Interrupt {
-		p.Messages = defaultInterrupt
+	p := Phase{
+		Kind: PhaseKind(i), Name: key.Value, Patterns: d.w.Patterns, Messages: defaultInterrupt, Number: len(d.w.Phases),
 	}
-	keys, where := sectionKeys(key.Value), "phase "+p.Name
-	d.base = &d.w.Keys
-	f := d.Fields(value, where, names(keys))
-	if e, ok := f["name"]; ok {
-		p.Name = d.name(e.Value, where)
-		where = "phase " + p.Name
-		delete(f, "name")
-	}
-	d.fill(value, f, where, &p, keys)
+	f, where := d.paced(&p, value, "phase ", "", sectionKeys(key.Value))
 	if p.Runs() {
-		_, timed := f["duration"]
-		operations, counted := f["operations"]
-		switch {
-		case timed && counted:
-			d.Fail(operations.Key, "%s has both duration and operations; keep one of them", where)
-		case !timed && !counted && f["replay"].Value == nil: // a trace has an end
+		if f["duration"].Value == nil && f["operations"].Value == nil && f["replay"].Value == nil { // a trace has an end
 			d.Fail(key, "%s has neither duration nor operations; expected how long it runs, such as duration: 30s", where)
 		}
-		_, streams := f["streams"]
-		if _, replay := f["replay"]; streams || replay {
-			d.apart(&p, f, where)
-		} else if d.stream(&p, key, f, where); p.Session != nil { // the only stream of the phase, without a name
-			one := p
-			one.Name = ""
-			p.Session, p.Shape, p.Streams = nil, nil, []Phase{one}
-			p.sum()
-		}
-		if e, ok := f["concurrency"]; ok && p.Arrivals == Closed {
-			d.Fail(e.Key, "%s has both concurrency and clients; concurrency is that of an open loop (rate)", where)
+		switch {
+		case p.Replay != nil:
+			p.Replay.Speed = cmp.Or(p.Replay.Speed, 1)
+		case f["streams"].Value != nil:
+			d.streams(&p, f["streams"].Value, where)
+		default:
+			if d.stream(&p, key, f, where); p.Session != nil { // the only stream of the phase, without a name
+				one := p
+				one.Name = ""
+				p.Session, p.Shape, p.Streams = nil, nil, []Phase{one}
+				p.sum()
+			}
 		}
 	}
 	if len(d.Errs) > faults {
 		return nil
 	}
-	p.Number = len(d.w.Phases)
 	d.w.Phases = append(d.w.Phases, p)
 	return key
+}
+
+// paced reads the keys of a phase or stream but for those that depend on others, and returns them and what to call it
+// in messages: kind, its name and what it is of.
+func (d *decoder) paced(p *Phase, n *yaml.Node, kind, of string, keys []key) (map[string]strict.Entry, string) {
+	d.base = cmp.Or(p.Keys, &d.w.Keys)
+	if i := keyIn(n, "name"); i >= 0 {
+		p.Name = n.Content[i+1].Value
+	}
+	where := kind + p.Name + of
+	f := d.section(n, where, p, keys)
+	for _, pair := range exclusive() {
+		a, b := f[pair[0]], f[pair[1]]
+		d.Check(a.Key == nil || b.Key == nil, b.Key, "%s has both %s and %s; keep one of them", where, pair[0], pair[1])
+	}
+	return f, where
+}
+
+// exclusive are keys of a phase that it has only one of. Streams and a replay replace all that a stream has.
+func exclusive() [][2]string {
+	all := [][2]string{
+		{"duration", "operations"}, {"rate", "clients"}, {"clients", "arrivals"}, {"clients", "concurrency"},
+		{"clients", "remote_rate"}, {"mix", "session"}, {"replay", "streams"}, {"replay", "remote_rate"},
+		{"streams", "remote_rate"},
+	}
+	for _, key := range names(sectionKeys("stream")) {
+		if key != "name" && key != "access" && key != "timeout" {
+			all = append(all, [2]string{"replay", key}, [2]string{"streams", key})
+		}
+	}
+	return all
 }
 
 // inherit gives a measure phase that leaves its mix out that of the measure phase before it, and a warmup the mix and
@@ -137,43 +151,19 @@ func (d *decoder) inherit(places []*yaml.Node) {
 
 // possible refuses a mix whose operations can find nothing to work on.
 func (d *decoder) possible(p *Phase, at *yaml.Node) {
-	w := d.w
-	var faults []string
+	w, faults := d.w, len(d.Errs)
 	needs := func(op Op, met bool, what string) {
-		if p.Mix.Has(op) && !met {
-			faults = append(faults, op.String()+" needs "+what)
-		}
+		d.Check(!p.Mix.Has(op) || met, at, "impossible mix of phase %s: %s needs %s", p.Name, op, what)
+	}
+	needs(Attachment, w.Mail.Attachments.Share > 0 || w.NoFiles != nil,
+		"messages with attachments (mail.attachments.share, or --mail)")
+	if len(d.Errs) > faults {
+		w.NoFiles, d.Errs = slices.Clone(d.Errs[faults:]), d.Errs[:faults]
 	}
 	folders := !w.Population.Shared && w.Population.Folders.Max() > 1
 	needs(Move, folders, "users with two folders or more (population.folders)")
 	needs(Label, folders, "users with two folders or more (population.folders)")
 	needs(Restore, p.Mix.Has(Delete), "delete in the same mix")
-	d.Check(len(faults) == 0, at, "impossible mix of phase %s: %s", p.Name, strings.Join(faults, "; "))
-	if p.Mix.Has(Attachment) && w.Mail.Attachments.Share == 0 && w.NoFiles == nil {
-		n := len(d.Errs)
-		d.Fail(at, "impossible mix of phase %s: attachment needs messages with attachments (mail.attachments.share, or --mail)",
-			p.Name)
-		w.NoFiles, d.Errs = slices.Clone(d.Errs[n:]), d.Errs[:n]
-	}
-}
-
-// apart reads what a phase has in place of a pace and a mix of its own: several streams, or a file of operations.
-func (d *decoder) apart(p *Phase, f map[string]strict.Entry, where string) {
-	what, e := "streams", f["streams"]
-	if r, ok := f["replay"]; ok {
-		what, e = "replay", r
-	}
-	for _, k := range append(names(sectionKeys("stream")), "remote_rate", "streams", "replay") {
-		if other, ok := f[k]; ok && k != what && !(k == "access" || k == "timeout") {
-			d.Fail(other.Key, "%s has %s and %s; %s replaces the other", where, what, k, what)
-		}
-	}
-	if what == "replay" {
-		p.Replay = &Replay{Speed: 1}
-		d.section(e.Value, "replay of "+where, p.Replay, sectionKeys("replay"))
-	} else {
-		d.streams(p, e.Value, where)
-	}
 }
 
 // stream reads the pace of a phase or stream and its mix or session.
@@ -181,16 +171,10 @@ func (d *decoder) stream(p *Phase, at *yaml.Node, f map[string]strict.Entry, whe
 	d.base = cmp.Or(p.Keys, &d.w.Keys)
 	rate, open := f["rate"]
 	_, closed := f["clients"]
-	arrivals, named := f["arrivals"]
-	switch {
-	case open && closed:
-		d.Fail(f["clients"].Key, "%s has both rate and clients; rate is an open loop, clients a closed one: keep one of them",
-			where)
-	case closed && named:
-		d.Fail(arrivals.Key, "%s: arrivals need a rate; a closed loop (clients) has none", where)
-	case closed:
+	_, named := f["arrivals"]
+	if closed {
 		p.Arrivals = Closed
-	case !open && (p.Kind == Measure || named):
+	} else if !open && (p.Kind == Measure || named) {
 		d.Fail(at, "%s has neither rate nor clients; expected rate: 2000/s (open loop) or clients: 32 (closed loop)", where)
 	}
 	if open && rate.Value.Kind != yaml.ScalarNode {
@@ -199,26 +183,19 @@ func (d *decoder) stream(p *Phase, at *yaml.Node, f map[string]strict.Entry, whe
 	if e, ok := f["remote_rate"]; ok && (!open || p.Shape != nil) {
 		d.Fail(e.Key, "%s: remote_rate takes the place of a constant rate; expected both, as in rate: 2000/s, remote_rate: 300/s", where)
 	}
-	mix, mixed := f["mix"]
-	session, visits := f["session"]
-	switch {
-	case mixed && visits:
-		d.Fail(session.Key, "%s has both mix and session; keep one of them", where)
-	case mixed:
-		d.mix(p, mix.Value, where)
-	case visits:
-		p.Session = d.session(session.Value, where)
+	if e, ok := f["mix"]; ok {
+		d.mix(p, e.Value, where)
 	}
-	switch open := p.Arrivals != Closed; {
-	case open && p.Think != nil && !visits:
-		d.Fail(f["think_time"].Key, "%s: think_time needs clients or a session; with a rate operations do not wait for each other",
-			where)
-	case open && visits && f["think_time"].Value == nil:
-		d.Fail(at,
-			"%s has no think_time; expected the time between steps, such as think_time: {lognormal: {median: 2s, p99: 30s}}",
-			where)
-	case visits && p.Rate.Count == 0 && p.Clients == 0 && p.Kind == Warmup:
-		d.Fail(at, "%s: a session needs a rate or clients", where)
+	think, thinks := f["think_time"]
+	session, visits := f["session"]
+	if visits {
+		p.Session = d.session(session.Value, where)
+		d.Check(thinks || closed, at,
+			"%s has no think_time; expected the time between steps, such as think_time: {lognormal: {median: 2s, p99: 30s}}", where)
+		d.Check(open || closed || p.Kind != Warmup, at, "%s: a session needs a rate or clients", where)
+	} else if thinks {
+		d.Check(closed, think.Key,
+			"%s: think_time needs clients or a session; with a rate operations do not wait for each other", where)
 	}
 }
 
@@ -226,30 +203,20 @@ func (d *decoder) stream(p *Phase, at *yaml.Node, f map[string]strict.Entry, whe
 func (d *decoder) streams(p *Phase, n *yaml.Node, where string) {
 	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 || len(n.Content) > MaxStreams {
 		d.Fail(n, "streams of %s must be a list of 1 to %d, as in [{rate: 200/s, mix: {deliver: 1}}, {rate: 2000/s, mix: "+
-			"{list: 1}}], found %s",
-			where, MaxStreams, strict.Found(n))
+			"{list: 1}}], found %s", where, MaxStreams, strict.Found(n))
 		return
 	}
-	keys, named := sectionKeys("stream"), map[string]int{}
+	named := map[string]bool{}
 	for i, item := range n.Content {
 		one := Phase{
-			Kind: Measure, Duration: p.Duration, Operations: p.Operations, Keys: p.Keys,
+			Kind: Measure, Name: strconv.Itoa(i + 1), Duration: p.Duration, Operations: p.Operations, Keys: p.Keys,
 			Timeout: p.Timeout, Stream: i, Patterns: p.Patterns,
 		}
-		one.Name = strconv.Itoa(i + 1)
-		f := d.Fields(item, "a stream of "+where, names(keys))
-		if e, ok := f["name"]; ok {
-			one.Name = d.name(e.Value, "a stream of "+where)
-			delete(f, "name")
-		}
-		if named[one.Name]++; named[one.Name] == 2 {
-			d.Fail(item, "two streams of %s have the name %s; give this one another name (name: …)", where, one.Name)
-		}
-		what := "stream " + one.Name + " of " + where
-		d.base = cmp.Or(p.Keys, &d.w.Keys)
-		d.fill(item, f, what, &one, keys)
+		f, what := d.paced(&one, item, "stream ", " of "+where, sectionKeys("stream"))
+		d.Check(!named[one.Name], item, "two streams of %s have the name %s; give this one another name (name: …)", where, one.Name)
+		named[one.Name] = true
 		d.stream(&one, item, f, what)
-		d.Check(one.Session != nil || one.Mix != (Mix{}) || f["mix"].Value != nil || item.Kind != yaml.MappingNode, item,
+		d.Check(one.Session != nil || f["mix"].Value != nil, item,
 			"%s has neither mix nor session; expected the operations and their weights, as in {list: 50, open: 25}", what)
 		d.Check(i == 0 || (one.Arrivals == Closed) == (p.Streams[0].Arrivals == Closed), item,
 			"%s: one stream has clients and another a rate; a phase is an open loop or a closed one", what)
@@ -382,70 +349,4 @@ func (d *decoder) prepare(w, next *Phase, at *yaml.Node) {
 			w.Workers = next.Workers
 		}
 	}
-}
-
-// Rows are the phases and streams of a workload in words: name, load, length and operations.
-func (w *Workload) Rows() (rows [][]string) {
-	for i := range w.Phases {
-		p := &w.Phases[i]
-		if !p.HasStreams() {
-			rows = append(rows, []string{p.Name, p.pace(), p.length(), p.operations()})
-			continue
-		}
-		for k := range p.Streams {
-			s := &p.Streams[k]
-			rows = append(rows, []string{p.Name + ": " + s.Name, s.pace(), p.length(), s.operations()})
-		}
-	}
-	return rows
-}
-
-// pace is the rate or the number of clients.
-func (p *Phase) pace() string {
-	switch {
-	case !p.Runs():
-		return "-"
-	case p.Replay != nil:
-		return "as recorded"
-	case p.RemoteRate.Count > 0:
-		return p.Rate.String() + ", remote " + p.RemoteRate.String()
-	case p.Rate.Count > 0 && p.Session != nil:
-		return p.Rate.String() + " sessions"
-	case p.Rate.Count > 0:
-		return p.Rate.String()
-	}
-	return words.Plural(p.Clients, "client")
-}
-
-func (p *Phase) length() string {
-	switch {
-	case p.Duration > 0:
-		return p.Duration.String()
-	case p.Operations > 0:
-		return words.Plural(int64(p.Operations), "operation")
-	}
-	return "-"
-}
-
-// operations lists the operations of a phase, the most frequent first.
-func (p *Phase) operations() string {
-	if p.Kind == Interrupt {
-		return fmt.Sprintf("move, delete of %s, interrupted", words.Plural(p.Messages, "message"))
-	}
-	if !p.Runs() || p.Replay != nil {
-		return "-"
-	}
-	mix := p.PerSecond()
-	var ops []Op
-	for i := range mix {
-		if op := Op(i); mix.Has(op) {
-			ops = append(ops, op)
-		}
-	}
-	slices.SortStableFunc(ops, func(a, b Op) int { return cmp.Compare(mix[b], mix[a]) })
-	var all []string
-	for _, op := range ops {
-		all = append(all, fmt.Sprintf("%s %.3g", p.Patterns.Name(op), 100*mix.Share(op)))
-	}
-	return cmp.Or(strings.Join(all, ", "), "-")
 }

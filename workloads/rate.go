@@ -27,34 +27,24 @@ var rateUnits = []struct {
 // could issue.
 const maxRate = 100_000_000
 
-// ParseRate reads a rate. It must be above 0.
+// ParseRate reads a rate.
 func ParseRate(s string) (Rate, error) {
 	for _, u := range rateUnits {
-		number, ok := strings.CutSuffix(s, u.name)
-		if !ok {
+		number, is := strings.CutSuffix(s, u.name)
+		if number = strings.TrimSpace(number); !is || len(number) > 20 || strings.Trim(number, "-.0123456789") != "" {
 			continue
-		}
-		number = strings.TrimSpace(number)
-		if len(number) > 20 || strings.Trim(number, "-.0123456789") != "" {
-			break
 		}
 		count, ok := new(big.Rat).SetString(number)
 		if !ok {
-			break
-		}
-		if count.Sign() < 0 {
-			return Rate{}, fmt.Errorf("rate %s is negative", s)
-		}
-		if count.Sign() == 0 {
-			return Rate{}, fmt.Errorf("rate %s is zero; leave the phase out instead", s)
+			continue
 		}
 		per := new(big.Int).Mul(count.Denom(), big.NewInt(int64(u.per)))
-		if !per.IsInt64() || !count.Num().IsUint64() {
-			return Rate{}, fmt.Errorf("rate %s has too many digits", s)
-		}
 		r := Rate{count.Num().Uint64(), time.Duration(per.Int64())}
-		if f := r.PerSecond(); f > maxRate || f < 1.0/3600 {
+		switch f, _ := count.Float64(); {
+		case f/u.per.Seconds() > maxRate || f/u.per.Seconds() < 1.0/3600:
 			return Rate{}, fmt.Errorf("rate %s is out of range; expected 1/h to %d/s", s, maxRate)
+		case !per.IsInt64() || !count.Num().IsUint64():
+			return Rate{}, fmt.Errorf("rate %s has too many digits", s)
 		}
 		return r, nil
 	}
@@ -120,33 +110,31 @@ func (s Shape) Count(t time.Duration) float64 {
 	return n
 }
 
-// shapes are the shapes that a rate may have: the type that declares the keys of each, and what reads it. Whole is
-// how long the phase is. A shape with faults is not used.
-var shapes = map[string]struct {
-	of   any // nil: it is a list of rates
-	read func(d *decoder, n *yaml.Node, whole time.Duration, where string) Shape
-}{
-	"ramp": {ramp{}, (*decoder).ramp}, "steps": {nil, (*decoder).steps}, "burst": {burst{}, (*decoder).burst},
-}
-
-const rateForms = "expected a rate such as 2000/s, or one of ramp, steps, burst, as in {ramp: {from: 100/s, to: 2000/s}}"
-
 // shape reads a rate that has a shape into the phase, whose duration it fills.
 func (d *decoder) shape(p *Phase, n *yaml.Node, where string) {
 	if n.Kind != yaml.MappingNode || len(n.Content) != 2 {
-		d.Fail(n, "the rate of %s must be one rate or shape, found %s; %s", where, strict.Found(n), rateForms)
+		d.Fail(n, "the rate of %s must be one rate or shape, found %s; expected a rate such as 2000/s, or one of ramp, steps, "+
+			"burst, as in {ramp: {from: 100/s, to: 2000/s}}", where, strict.Found(n))
 		return
 	}
 	d.Check(p.Duration != 0 || p.Operations == 0, n, "%s: a rate with a shape needs a duration, which it fills", where)
-	faults := len(d.Errs)
+	faults, whole := len(d.Errs), max(p.Duration, time.Second)
 	for name, e := range d.Fields(n, "the rate of "+where, []string{"ramp", "steps", "burst"}) {
-		p.Shape = shapes[name].read(d, e.Value, max(p.Duration, time.Second), name+" of "+where)
+		where := name + " of " + where
+		switch name {
+		case "ramp":
+			p.Shape = d.ramp(e.Value, whole, where)
+		case "steps":
+			p.Shape = d.rates(e.Value, whole, where)
+		case "burst":
+			p.Shape = d.burst(e.Value, where)
+		}
 	}
 	if len(d.Errs) > faults {
-		p.Shape = nil
+		p.Shape = nil // it may have no length
 		return
 	}
-	p.Rate = RateOf(p.Shape.Count(p.Duration) / max(p.Duration, time.Second).Seconds())
+	p.Rate = RateOf(p.Shape.Count(p.Duration) / whole.Seconds())
 }
 
 // ramp is a rate that changes evenly, over the whole phase or the time named. Then it stays.
@@ -159,8 +147,7 @@ type ramp struct {
 func (d *decoder) ramp(n *yaml.Node, whole time.Duration, where string) Shape {
 	r := ramp{Over: whole}
 	f := d.section(n, where, &r, keysOf(r))
-	d.Check(r.Over <= whole, f["over"].Value,
-		"over of %s is %s, longer than the phase, which has %s", where, r.Over, whole)
+	d.Check(r.Over <= whole, f["over"].Value, "over of %s is %s, longer than the phase, which has %s", where, r.Over, whole)
 	s := Shape{{r.Over, r.From.PerSecond(), r.To.PerSecond()}}
 	if r.Over < whole {
 		s = append(s, Piece{whole - r.Over, r.To.PerSecond(), r.To.PerSecond()})
@@ -171,15 +158,16 @@ func (d *decoder) ramp(n *yaml.Node, whole time.Duration, where string) Shape {
 // maxSteps bounds the pieces of a shape.
 const maxSteps = 1000
 
-// steps divides the phase into equal parts with a rate each.
-func (d *decoder) steps(n *yaml.Node, whole time.Duration, where string) (s Shape) {
+// rates divides the phase into equal parts with a rate each.
+func (d *decoder) rates(n *yaml.Node, whole time.Duration, where string) (s Shape) {
 	if !d.Check(n.Kind == yaml.SequenceNode && len(n.Content) >= 2 && len(n.Content) <= maxSteps, n,
 		"%s must be a list of 2 to %d rates, as in [100/s, 200/s, 400/s], found %s", where, maxSteps, strict.Found(n)) {
 		return nil
 	}
 	parts := time.Duration(len(n.Content))
 	for i, item := range n.Content {
-		r, _ := d.rate(&key{form: "plain rate"}, item, where).(Rate)
+		r, err := ParseRate(item.Value)
+		d.Check(err == nil, item, "%s: %v", where, err)
 		from, to := whole*time.Duration(i)/parts, whole*time.Duration(i+1)/parts
 		s = append(s, Piece{to - from, r.PerSecond(), r.PerSecond()})
 	}
@@ -194,7 +182,7 @@ type burst struct {
 	For   time.Duration `key:"for" form:"time" need:"-" doc:"how long a peak is"`
 }
 
-func (d *decoder) burst(n *yaml.Node, _ time.Duration, where string) Shape {
+func (d *decoder) burst(n *yaml.Node, where string) Shape {
 	var b burst
 	f := d.section(n, where, &b, keysOf(b))
 	d.Check(b.Every == 0 || b.For < b.Every, f["for"].Value,

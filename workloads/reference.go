@@ -81,13 +81,10 @@ func definitions(patterns bool) object {
 	defs["rate"] = text(`^[0-9.]+ *(/s|/min|/h)$`)
 	defs["sizes"] = distribution("size", random.Forms)
 	defs["times"] = distribution("time", random.TimeForms)
-	rates := object{}
-	for name, s := range shapes {
-		if rates[name] = (object{"type": "array", "items": ref("rate"), "minItems": 2, "maxItems": maxSteps}); s.of != nil {
-			rates[name] = mapping("", keysOf(s.of))
-		}
-	}
-	defs["shape"] = anyOf(ref("rate"), one(rates))
+	defs["shape"] = anyOf(ref("rate"), one(object{
+		"ramp": mapping("", keysOf(ramp{})), "burst": mapping("", keysOf(burst{})),
+		"steps": object{"type": "array", "items": ref("rate"), "minItems": 2, "maxItems": maxSteps},
+	}))
 	theta := fixed(object{"theta": object{"type": "number", "minimum": 0.01, "maximum": 20}})
 	defs["choice"] = anyOf(object{"enum": random.KeysNames}, one(object{
 		"uniform": fixed(object{}), "zipf": theta, "latest": theta, "largest": theta,
@@ -98,8 +95,8 @@ func definitions(patterns bool) object {
 			continue // all patterns are one operation
 		}
 		weight := object{"type": "number", "minimum": 0, "maximum": maxWeight}
-		mix[op.String()] = anyOf(weight, mapping("", append([]key{weightKey}, howOf(op)...)))
-		steps[op.String()] = mapping("", append(sectionKeys("session"), howOf(op)...))
+		mix[op.String()] = anyOf(weight, mapping("", howOf(op, "mix", "doc")))
+		steps[op.String()] = mapping("", append(sectionKeys("session"), howOf(op, "doc")...))
 	}
 	ops, name, step := strings.Join(OpNames(), "|"), object{"enum": OpNames()}, one(steps)
 	if defs["mix"] = fixed(mix); patterns {

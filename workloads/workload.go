@@ -241,6 +241,7 @@ type Replay struct {
 // How says how define an operation. Zero values are the defaults. The tag of names the
 // operations that know a key.
 type How struct {
+	Weight     float64       `key:"weight" form:"weight" most:"weight" need:"-" mix:"how often, relative to the others"`
 	Keys       *Keys         `key:"access" form:"access" doc:"as above, for this operation"`
 	Timeout    time.Duration `key:"timeout" form:"time" doc:"as above, for this operation"`
 	Page       int           `key:"page" form:"whole" least:"1" most:"10000" of:"list search-sender slice search-all all-mail pattern" doc:"how many entries one call reads (default 25): of a pattern its limit"`
