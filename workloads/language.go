@@ -146,71 +146,72 @@ type form struct {
 	read   reader   // nil: the value depends on other keys, and what reads the section reads it
 }
 
-// reader returns the value at n of a key of a section, which is called where in messages; nil if it has faults.
-type reader func(d *decoder, k *key, n *yaml.Node, where string) any
+// reader returns the value at n of a key, which is called what in messages; nil if it has faults.
+type reader func(d *decoder, k *key, n *yaml.Node, what string) any
 
-var forms = map[string]form{
-	"version": {text: "1", schema: object{"const": 1}, apart: true},
-	"name": {
-		text: "name", schema: text(nameForm.String()), apart: true,
-		read: func(d *decoder, _ *key, n *yaml.Node, where string) any { return d.name(n, where) },
-	},
-	"text": {text: "text", schema: object{"type": "string"}, read: (*decoder).text},
-	"lines": {text: "list", read: (*decoder).lines, schema: object{
-		"type": []string{"array", "string"}, "minItems": 1, "items": object{"type": "string"},
-	}},
-	"whole":  {text: "number", schema: object{"type": "integer", "minimum": 0}, read: (*decoder).whole},
-	"share":  {text: "0 to 1", schema: object{"type": "number", "minimum": 0, "maximum": 1}, read: (*decoder).share},
-	"weight": {text: "number", schema: object{"type": "number", "minimum": 0}, read: (*decoder).weight},
-	"truth": {
-		text: "true, false", schema: object{"type": "boolean"}, words: []string{"true", "false"}, read: (*decoder).truth,
-	},
-	"time":       {text: "time", schema: ref("time"), read: (*decoder).duration},
-	"size":       {text: "size", schema: ref("size"), read: (*decoder).size},
-	"sizes":      {text: "distribution", schema: ref("sizes"), read: (*decoder).sizes},
-	"times":      {text: "distribution", schema: ref("times"), read: (*decoder).times},
-	"rate":       {text: "rate, shape", schema: ref("shape"), read: (*decoder).rate},
-	"plain rate": {text: "rate", schema: ref("rate"), read: (*decoder).rate},
-	"choice":     {text: "choice", schema: ref("choice"), words: random.KeysNames, read: (*decoder).choice},
-	"arrivals": {
-		text: "word", schema: object{"enum": arrivalNames[:Closed]}, words: arrivalNames[:Closed], read: (*decoder).word,
-	},
-	"unsupported": {
-		text: "word", schema: object{"enum": missingNames[:]}, words: missingNames[:], read: (*decoder).word,
-	},
-	"flags": {text: "words", read: (*decoder).flags, schema: anyOf(object{"enum": flagNames}, object{
-		"type": "array", "minItems": 1, "items": object{"enum": flagNames},
-	})},
-	"mix":     {text: "operations", schema: ref("mix")},
-	"session": {text: "steps", schema: ref("session"), apart: true},
-	"streams": {text: "list", apart: true, schema: object{
-		"type": "array", "minItems": 1, "maxItems": MaxStreams, "items": ref("stream"),
-	}},
-	"phases": {text: "list", apart: true, schema: object{"type": "array", "minItems": 2, "items": ref("phase")}},
-	"access": {text: "see access", schema: ref("access"), below: "access", read: (*decoder).access},
-	"mail":   {text: "see mail", schema: ref("mail"), below: "mail"},
-	"attachments": {
-		text: "see there", schema: ref("attachments"), below: "attachments", read: (*decoder).attachments,
-	},
-	"population": {text: "see there", schema: ref("population"), below: "population", read: (*decoder).population},
-	"patterns": {text: "names", apart: true, read: (*decoder).lines, schema: object{
-		"type": "array", "items": object{"type": "string"},
-	}},
-	"values": {text: "see values", apart: true, read: (*decoder).values, schema: object{
-		"type": "object", "additionalProperties": object{"type": "object", "additionalProperties": ref("values")},
-	}},
-	"replay":     {text: "see replay", schema: ref("replay"), below: "replay"},
-	"trials":     {text: "see there", schema: ref("trials"), below: "trials"},
-	"conclusion": {text: "see there", schema: ref("conclusion"), apart: true},
-	"expect":     {text: "bounds", schema: ref("expect"), apart: true},
-	"sweep":      {text: "see there", schema: ref("sweep"), apart: true},
-	"engines":    {text: "settings", schema: object{"type": "object"}, apart: true, read: (*decoder).engines},
-	"models": {text: "settings", apart: true, read: (*decoder).models, schema: object{
-		"type": "object", "additionalProperties": object{
-			"type":                 "object",
-			"additionalProperties": anyOf(ref("size"), object{"type": "integer", "minimum": 1}, text(parameterWord.String())),
+// forms are all forms, by name. They are made at the start, since their readers read sections, whose keys have forms in
+// turn.
+var forms map[string]form
+
+func init() {
+	forms = map[string]form{
+		"version": {text: "1", schema: object{"const": 1}, apart: true},
+		"name":    {text: "name", schema: text(nameForm.String()), apart: true, read: (*decoder).name},
+		"text":    {text: "text", schema: object{"type": "string"}, read: (*decoder).text},
+		"lines": {text: "list", apart: true, read: (*decoder).lines, schema: object{
+			"type": []string{"array", "string"}, "minItems": 1, "items": object{"type": "string"},
+		}},
+		"whole":  {text: "number", schema: object{"type": "integer", "minimum": 0}, read: (*decoder).whole},
+		"share":  {text: "0 to 1", schema: object{"type": "number", "minimum": 0, "maximum": 1}, read: (*decoder).number},
+		"weight": {text: "number", schema: object{"type": "number", "minimum": 0}, read: (*decoder).number},
+		"truth": {
+			text: "true, false", schema: object{"type": "boolean"}, words: []string{"true", "false"}, read: (*decoder).truth,
 		},
-	}},
+		"time":       {text: "time", schema: ref("time"), read: (*decoder).duration},
+		"size":       {text: "size", schema: ref("size"), read: (*decoder).size},
+		"sizes":      {text: "distribution", schema: ref("sizes"), read: (*decoder).sizes},
+		"times":      {text: "distribution", schema: ref("times"), read: (*decoder).sizes},
+		"rate":       {text: "rate, shape", schema: ref("shape"), read: (*decoder).rate},
+		"plain rate": {text: "rate", schema: ref("rate"), read: (*decoder).rate},
+		"choice":     {text: "choice", schema: ref("choice"), words: random.KeysNames[:3], read: (*decoder).choice},
+		"users":      {text: "choice", schema: ref("users"), words: random.KeysNames, read: (*decoder).choice},
+		"arrivals": {
+			text: "word", schema: object{"enum": arrivalNames[:Closed]}, words: arrivalNames[:Closed], read: (*decoder).word,
+		},
+		"unsupported": {
+			text: "word", schema: object{"enum": missingNames[:]}, words: missingNames[:], read: (*decoder).word,
+		},
+		"flags": {text: "words", read: (*decoder).flags, schema: anyOf(object{"enum": flagNames}, object{
+			"type": "array", "minItems": 1, "items": object{"enum": flagNames},
+		})},
+		"mix":     {text: "operations", schema: ref("mix")},
+		"session": {text: "steps", schema: ref("session"), apart: true},
+		"streams": {text: "list", apart: true, schema: object{
+			"type": "array", "minItems": 1, "maxItems": MaxStreams, "items": ref("stream"),
+		}},
+		"phases": {text: "list", apart: true, schema: object{"type": "array", "minItems": 2, "items": ref("phase")}},
+		"access": {text: "see access", schema: ref("access"), below: "access", read: (*decoder).access},
+		"mail":   {text: "see mail", schema: ref("mail"), below: "mail"},
+		"attachments": {
+			text: "see there", schema: ref("attachments"), below: "attachments", read: (*decoder).attachments,
+		},
+		"population": {text: "see there", schema: ref("population"), below: "population", read: (*decoder).population},
+		"values": {text: "see values", apart: true, read: (*decoder).values, schema: object{
+			"type": "object", "additionalProperties": object{"type": "object", "additionalProperties": ref("values")},
+		}},
+		"replay":     {text: "see replay", schema: ref("replay"), below: "replay"},
+		"trials":     {text: "see there", schema: ref("trials"), below: "trials"},
+		"conclusion": {text: "see there", schema: ref("conclusion"), apart: true},
+		"expect":     {text: "bounds", schema: ref("expect"), apart: true},
+		"sweep":      {text: "see there", schema: ref("sweep"), apart: true},
+		"engines":    {text: "settings", schema: object{"type": "object"}, apart: true, read: (*decoder).engines},
+		"models": {text: "settings", apart: true, read: (*decoder).models, schema: object{
+			"type": "object", "additionalProperties": object{
+				"type":                 "object",
+				"additionalProperties": anyOf(ref("size"), object{"type": "integer", "minimum": 1}, text(parameterWord.String())),
+			},
+		}},
+	}
 }
 
 // Paths are the keys that --set may change in a workload: KEY= for each key, and KEY=VALUE if the language lists the

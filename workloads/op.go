@@ -201,13 +201,14 @@ func (d *decoder) mix(p *Phase, n *yaml.Node, where string) {
 	faults := len(d.Errs)
 	for name, e := range d.Fields(n, "mix of "+where, d.w.Patterns.Names()) {
 		op, _ := d.w.Patterns.Op(name)
-		how, what := &p.How[op], name+" in mix of "+where
-		if e.Value.Kind == yaml.MappingNode {
-			d.section(e.Value, what, how, howOf(op, "mix", "doc"))
-		} else {
-			how.Weight = d.number(e.Value, what, 0, maxWeight)
+		body := e.Value
+		if body.Kind != yaml.MappingNode { // list: 50 is list: {weight: 50}
+			weight := *e.Key
+			weight.Value = "weight"
+			body = &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{&weight, e.Value}}
 		}
-		p.Mix[op] = how.Weight
+		d.section(body, name+" in mix of "+where, &p.How[op], howOf(op, "mix", "doc"))
+		p.Mix[op] = p.How[op].Weight
 	}
 	if p.Mix == (Mix{}) && len(d.Errs) == faults {
 		d.Fail(n, "mix of %s is all zero; at least one operation needs a weight, as in {%s: 50}", where, d.w.Patterns.Names()[0])
@@ -304,8 +305,7 @@ func (d *decoder) values(_ *key, n *yaml.Node, _ string) any {
 				d.Fail(c.Value, "values.%s must be a mapping such as {distinct: 5}, found %s", name, strict.Found(c.Value))
 				continue
 			}
-			f := d.section(c.Value, "values."+name, all[name], sectionKeys("values"))
-			d.noLargest(f["access"], all[name].Access, "access of values."+name)
+			d.section(c.Value, "values."+name, all[name], sectionKeys("values"))
 		}
 	}
 	return all

@@ -17,7 +17,6 @@ import (
 type decoder struct {
 	strict.Decoder
 	known Known
-	forms map[string]form // all of them: see newDecoder
 	w     *Workload
 	base  *Keys // values of keys that are left out
 }
@@ -213,8 +212,7 @@ func (d *decoder) phasesOf(list, of *yaml.Node) []*yaml.Node {
 	return named
 }
 
-// newDecoder returns a decoder with the defaults of the language. It has the forms, since their readers read sections,
-// whose keys have forms in turn.
+// newDecoder returns a decoder with the defaults of the language.
 func newDecoder(file string, known Known) *decoder {
 	w := &Workload{Seed: 1, Engines: map[string]*Engine{}, Keys: Keys{
 		Users:    random.Keys{Theta: random.DefaultTheta},
@@ -228,7 +226,7 @@ func newDecoder(file string, known Known) *decoder {
 	}
 	w.Population.Folders = random.Constant{Value: 1}
 	origins := map[*yaml.Node]string{}
-	return &decoder{strict.Decoder{File: file, Origins: origins}, known, forms, w, &w.Keys}
+	return &decoder{strict.Decoder{File: file, Origins: origins}, known, w, &w.Keys}
 }
 
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,47}$`)
@@ -271,31 +269,31 @@ func (d *decoder) workload(root *yaml.Node) map[string]strict.Entry {
 }
 
 // attachments reads which messages carry files.
-func (d *decoder) attachments(k *key, n *yaml.Node, where string) any {
-	a, what := d.w.Mail.Attachments, k.in(where)
-	if f := d.section(n, what, &a, sectionKeys("attachments")); a.Share > 0 && f["size"].Value == nil {
-		d.Fail(n, "%s has no size; expected a distribution such as {pareto: {min: 20KB, alpha: 1.2, max: 25MB}}", what)
-	}
+func (d *decoder) attachments(_ *key, n *yaml.Node, what string) any {
+	a := d.w.Mail.Attachments
+	f := d.section(n, what, &a, sectionKeys("attachments"))
+	d.Check(a.Share == 0 || f["size"].Value != nil, n,
+		"%s has no size; expected a distribution such as {pareto: {min: 20KB, alpha: 1.2, max: 25MB}}", what)
 	return a
 }
 
 // population reads who has how much mail, or how many rows a schema has.
-func (d *decoder) population(_ *key, n *yaml.Node, _ string) any {
+func (d *decoder) population(_ *key, n *yaml.Node, what string) any {
 	p := d.w.Population
 	if len(d.w.Patterns) > 0 {
-		d.section(n, "population", &p, keysOf(p, "patterns"))
+		d.section(n, what, &p, keysOf(p, "patterns"))
 		p.Users, p.Messages = 1, random.Constant{Value: strict.Size(p.Rows)}
 		d.w.Mail.Body = random.Constant{Value: 0} // of a delivery, which writes row n, only n counts
 		return p
 	}
-	f := d.section(n, "population", &p, sectionKeys("population"))
+	f := d.section(n, what, &p, sectionKeys("population"))
 	switch folders, own := f["folders"]; {
 	case p.Shared && own:
 		d.Fail(folders.Key, "a shared population has one folder in common; leave folders out")
 	case !p.Shared && p.Messages != nil:
 		folders := float64(p.Users) * min(p.Folders.Mean(), MaxFolders)
 		err := CheckPopulation(folders, folders*min(p.Messages.Mean(), MaxFolderMessages))
-		d.Check(err == nil, n, "%s", err)
+		d.Check(err == nil, n, "%v", err)
 	}
 	return p
 }
@@ -313,15 +311,15 @@ func (d *decoder) fill(n *yaml.Node, f map[string]strict.Entry, where string, in
 	v := reflect.ValueOf(into).Elem()
 	for _, k := range keys {
 		e, ok := f[k.name]
-		form := d.forms[k.form]
+		form, what := forms[k.form], k.in(where)
 		switch {
 		case ok && form.read != nil:
-			if value := reflect.ValueOf(form.read(d, &k, e.Value, where)); value.IsValid() {
+			if value := reflect.ValueOf(form.read(d, &k, e.Value, what)); value.IsValid() {
 				to := made(v.FieldByIndex(k.field))
 				to.Set(value.Convert(to.Type()))
 			}
 		case ok && form.below != "":
-			d.section(e.Value, k.in(where), made(v.FieldByIndex(k.field)).Addr().Interface(), sectionKeys(form.below))
+			d.section(e.Value, what, made(v.FieldByIndex(k.field)).Addr().Interface(), sectionKeys(form.below))
 		case ok || k.need == "" || n.Kind != yaml.MappingNode:
 		case where == "the workload":
 			d.Fail(n, "no key %q; expected %s", k.name, k.need)

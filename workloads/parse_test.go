@@ -86,7 +86,7 @@ func TestOverrides(t *testing.T) {
 		"phases.xyzzy.rate=1/s":    `--set "phases.xyzzy.rate=1/s":1:8: unknown phase "xyzzy" in phases; expected one of load, settle, warmup, measure, throughput`,
 		"phases.measure.ratee=1":   `--set "phases.measure.ratee=1":1:16: unknown key "ratee" in phase measure; did you mean "rate"?`,
 		"phases.measure=1":         `--set "phases.measure=1":1:8: expected phases.PHASE.KEY=VALUE, such as phases.measure.rate=100/s`,
-		"phases.measure.rate=-1/s": `--set "phases.measure.rate=-1/s":1:21: phase measure: rate -1/s is out of range; expected 1/h to 100000000/s`,
+		"phases.measure.rate=-1/s": `--set "phases.measure.rate=-1/s":1:21: rate of phase measure: rate -1/s is out of range; expected 1/h to 100000000/s`,
 		"mail.body={":              `--set "mail.body={":1:11: "{" is not a value; expected a number, text or YAML such as {constant: 8KB}`,
 		"mail.body={constant: x}":  `--set "mail.body={constant: x}":1:22: mail.body: "x" is not a size; expected a number, with a unit or none (B, KB, MB, GB, KiB, MiB, GiB)`,
 	} {

@@ -86,9 +86,9 @@ func definitions(patterns bool) object {
 		"steps": object{"type": "array", "items": ref("rate"), "minItems": 2, "maxItems": maxSteps},
 	}))
 	theta := fixed(object{"theta": object{"type": "number", "minimum": 0.01, "maximum": 20}})
-	defs["choice"] = anyOf(object{"enum": random.KeysNames}, one(object{
-		"uniform": fixed(object{}), "zipf": theta, "latest": theta, "largest": theta,
-	}))
+	popular := object{"uniform": fixed(object{}), "zipf": theta, "latest": theta}
+	defs["choice"] = anyOf(object{"enum": random.KeysNames[:3]}, one(popular))
+	defs["users"] = anyOf(ref("choice"), object{"const": "largest"}, one(object{"largest": theta}))
 	mix, steps := object{}, object{"repeat": ref("repeat")}
 	for op := range Op(NumOps + 1) {
 		if patterns != (int(op) == NumOps) {

@@ -59,7 +59,7 @@ type Workload struct {
 	Engines map[string]*Engine `key:"engines" form:"engines" doc:"where engines are and how their clients are set; 'mailbench engine show NAME' lists the settings"`
 	Mail    Mail               `key:"mail" form:"mail" doc:"generated messages"`
 	// Patterns are those of the schema that the workload is for; without any, it is for mail.
-	Patterns   Patterns            `key:"patterns" form:"patterns" doc:"names of access patterns of a schema: the operations in place of those of mail; 'mailbench run SCHEMA.yaml' fills them in"`
+	Patterns   Patterns            `key:"patterns" form:"lines" doc:"names of access patterns of a schema: the operations in place of those of mail; 'mailbench run SCHEMA.yaml' fills them in"`
 	Values     map[string]*Values  `key:"values" form:"values" doc:"values of a schema's columns, by table: {orders: {status: {distinct: 5}}}"`
 	Population Population          `key:"population" form:"population" need:"{users: …, folders: …, messages: …}" doc:"who has how much mail before the first operation"`
 	Keys       Keys                `key:"access" form:"access" doc:"which users, folders and messages operations use"`
@@ -115,7 +115,7 @@ type Population struct {
 
 // Keys says which users, folders and messages operations use.
 type Keys struct {
-	Users    random.Keys `key:"users" form:"choice" doc:"default zipf; largest: the user with most messages is the most popular"`
+	Users    random.Keys `key:"users" form:"users" doc:"default zipf; largest: the user with most messages is the most popular"`
 	Folders  random.Keys `key:"folders" form:"choice" doc:"of the user; 0 is the inbox (default latest)"`
 	Messages random.Keys `key:"messages" form:"choice" doc:"of the folder; 0 is the newest (default latest)"`
 	Deep     float64     `key:"deep_share" form:"share" doc:"share of lists that begin after a message chosen by messages, not at the newest (default 0)"`

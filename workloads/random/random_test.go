@@ -192,7 +192,7 @@ func parse(t *testing.T, text string) Dist {
 		t.Fatal(err)
 	}
 	d := strict.Decoder{File: "test"}
-	dist := DecodeDist(&d, n.Content[0], "it")
+	dist := DecodeDist(&d, n.Content[0], "it", false)
 	if dist == nil || len(d.Errs) > 0 {
 		t.Fatalf("%s: %v", text, d.Errs)
 	}
@@ -269,7 +269,7 @@ func TestMessagesNameWhatIsMeant(t *testing.T) {
 		"{lognorml: {median: 1, p99: 2}}": `did you mean "lognormal"`,
 		"[1]":                             "it must be one distribution, found a list",
 		"{uniform: {min: 1, mx: 2}}":      `unknown key "mx" in uniform of it; did you mean "max"`,
-		"{uniform: {min: 3, max: 2}}":     "max of it is 2, below 3",
+		"{uniform: {min: 3, max: 2}}":     "max of it must be at least 4, found 2",
 		"{zipf: {s: 0, max: 2}}":          "s of it must be a number from 0.01 to 20",
 	} {
 		var n yaml.Node
@@ -277,7 +277,7 @@ func TestMessagesNameWhatIsMeant(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := strict.Decoder{File: "f"}
-		if DecodeDist(&d, n.Content[0], "it"); len(d.Errs) != 1 || !strings.Contains(d.Errs.Error(), want) {
+		if DecodeDist(&d, n.Content[0], "it", false); len(d.Errs) != 1 || !strings.Contains(d.Errs.Error(), want) {
 			t.Errorf("%s: %v; want %s", text, d.Errs, want)
 		}
 	}
