@@ -55,9 +55,9 @@ func (e *EngineWords) settings() []string {
 const contactKey = "contact"
 
 // engines reads the config of each engine.
-func (d *decoder) engines(_ *key, n *yaml.Node, _ string) any {
+func (d *decoder) engines(_ *key, n *yaml.Node, what string) any {
 	all := map[string]*Engine{}
-	for _, e := range d.Mapping(n, "engines") {
+	for _, e := range d.Mapping(n, what) {
 		words, ok := d.known.Engines[e.Name]
 		if !ok && d.known.Engines != nil {
 			d.Meant(e.Key, slices.Sorted(maps.Keys(d.known.Engines)), "unknown engine %q", e.Name)
@@ -70,7 +70,7 @@ func (d *decoder) engines(_ *key, n *yaml.Node, _ string) any {
 			faults := len(d.Errs)
 			switch {
 			case s.Name == contactKey:
-				engine.Contact = d.contact(s.Value, e.Name)
+				engine.Contact = d.contact(s.Value, "contact of engine "+e.Name)
 			case s.Value.Kind != yaml.ScalarNode || s.Value.ShortTag() == "!!null":
 				d.Fail(s.Value, "%s of engine %s must be one value, found %s", s.Name, e.Name, strict.Found(s.Value))
 			default:
@@ -87,52 +87,44 @@ func (d *decoder) engines(_ *key, n *yaml.Node, _ string) any {
 
 // setting checks a key of an engine's section, and its value.
 func (d *decoder) setting(s strict.Entry, engine string, words *EngineWords) {
-	n, variable := s.Key, "" // to use in place of a setting that is like it
-	known := make([]string, len(words.Environment))
-	for i, v := range words.Environment {
-		known[i] = lastPart(v)
+	if s.Name == contactKey && words.Remote {
+		return
 	}
-	if i := slices.Index(known, strict.Nearest(lastPart(n.Value), known)); i >= 0 {
-		variable = words.Environment[i]
-	}
-	switch {
-	case n.Value == contactKey && words.Remote:
-	case slices.Contains(words.Settings, n.Value):
-		if words.Check == nil {
-			return
+	if slices.Contains(words.Settings, s.Name) {
+		if words.Check != nil {
+			err := words.Check(s.Name, s.Value.Value)
+			d.Check(err == nil, s.Value, "engine %s: %v", engine, err)
 		}
-		err := words.Check(s.Name, s.Value.Value)
-		d.Check(err == nil, s.Value, "engine %s: %v", engine, err)
-	case n.Value == contactKey:
-		d.Fail(n, "engine %s runs in this process and has no node to contact", engine)
-	case variable != "":
-		d.Fail(n, "%s of engine %s must not be in a workload or a flag; set the environment variable %s", n.Value, engine,
+		return
+	}
+	for _, variable := range words.Environment { // to use in place of a setting that is like it
+		if strict.Nearest(lastPart(s.Name), []string{lastPart(variable)}) == "" {
+			continue
+		}
+		d.Fail(s.Key, "%s of engine %s must not be in a workload or a flag; set the environment variable %s", s.Name, engine,
 			variable)
 		at := &d.Errs[len(d.Errs)-1].Pos
 		if key, _, overridden := strings.Cut(at.File, "="); overridden {
 			at.File = key + `=…"` // nor is it shown in a message
 		}
-	default:
-		d.Meant(n, words.settings(), "unknown setting %q of engine %s", n.Value, engine)
+		return
 	}
+	d.Meant(s.Key, words.settings(), "unknown setting %q of engine %s", s.Name, engine)
 }
 
 // lastPart is the part after the last _: password for MAILBENCH_CASSANDRA_PASSWORD.
 func lastPart(s string) string { return strings.ToLower(s[strings.LastIndexByte(s, '_')+1:]) }
 
-func (d *decoder) contact(n *yaml.Node, engine string) []string {
+func (d *decoder) contact(n *yaml.Node, what string) []string {
 	var hosts []string
-	for _, item := range d.List(n, "contact of engine "+engine) {
-		host, ok := d.Text(item, "a contact of engine "+engine)
-		if !ok {
-			continue
+	for _, item := range d.List(n, what) {
+		if host, ok := d.Text(item, "each of "+what); ok {
+			err := CheckContact(host)
+			d.Check(err == nil, item, "%s: %v", what, err)
+			hosts = append(hosts, host)
 		}
-		err := CheckContact(host)
-		d.Check(err == nil, item, "contact of engine %s: %s", engine, err)
-		hosts = append(hosts, host)
 	}
-	d.Check(len(hosts) > 0, n,
-		"contact of engine %s names no node; expected addresses such as [10.0.0.1, 10.0.0.2:9042]", engine)
+	d.Check(len(hosts) > 0, n, "%s names no node; expected addresses such as [10.0.0.1, 10.0.0.2:9042]", what)
 	return hosts
 }
 
@@ -142,23 +134,18 @@ func CheckContact(s string) error {
 	if strings.Contains(s, "@") {
 		return errors.New("an address has no user and no password; set them in the environment")
 	}
-	host, port := s, ""
-	bare := s
-	if strings.HasPrefix(s, "[") && strings.HasSuffix(s, "]") {
-		bare = s[1 : len(s)-1]
+	host, port, err := net.SplitHostPort(s)
+	if err != nil {
+		host, port, err = net.SplitHostPort(s + ":1") // of a host alone
 	}
-	_, noIP := netip.ParseAddr(bare)
-	if noIP != nil && strings.Contains(s, ":") {
-		var err error
-		if host, port, err = net.SplitHostPort(s); err != nil {
-			return fmt.Errorf("%q is not an address; expected host or host:port", s)
-		}
-		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-			return fmt.Errorf("%q has the port %q; expected a number from 1 to 65535", s, port)
-		}
+	if err != nil {
+		host, port = s, "1" // an IPv6 address without brackets
 	}
-	if host == "" || strings.ContainsAny(host, "/, \t") || noIP != nil && strings.ContainsAny(host, "[]") {
+	if _, err := netip.ParseAddr(host); err != nil && (host == "" || strings.ContainsAny(host, ":[]/, \t")) {
 		return fmt.Errorf("%q is not an address; expected host or host:port", s)
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return fmt.Errorf("%q has the port %q; expected a number from 1 to 65535", s, port)
 	}
 	return nil
 }
@@ -169,9 +156,9 @@ type Model struct {
 }
 
 // models reads the parameters of each model.
-func (d *decoder) models(_ *key, n *yaml.Node, _ string) any {
+func (d *decoder) models(_ *key, n *yaml.Node, what string) any {
 	all := map[string]*Model{}
-	for _, e := range d.Mapping(n, "models") {
+	for _, e := range d.Mapping(n, what) {
 		of, ok := d.known.Models[baseOf(e.Name)]
 		if !ok && d.known.Models != nil {
 			d.Meant(e.Key, slices.Sorted(maps.Keys(d.known.Models)), "unknown model %q", e.Name)

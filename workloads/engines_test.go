@@ -74,7 +74,7 @@ func TestCheckContact(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{
-		"", ":9042", "[::1", "::1]", "[", "[]", "[]:1", "[[::1]]", "[db", "db]", "[db]", "[::1]9042", "[fe80::1%eth0", "fe80::1%", "db:0", "db:65536",
+		"", ":9042", "[::1", "::1]", "[", "[]", "[]:1", "[[::1]]", "[db", "db]", "[::1]9042", "[fe80::1%eth0", "fe80::1%", "db:0", "db:65536",
 		"db:x", "a b", "a,b", "http://db", "db/x", "me@db", "1:2:3",
 	} {
 		if CheckContact(bad) == nil {
@@ -90,7 +90,7 @@ func TestCheckEngines(t *testing.T) {
 		{"setting", "timeout:", "timout:", "", `w.yaml:5:111: unknown setting "timout" of engine cassandra; did you mean "timeout"?`},
 		{"setting unlike any", "timeout:", "xyz:", "", `w.yaml:5:111: unknown setting "xyz" of engine cassandra; expected one of contact, consistency, replication, timeout`},
 		{"contact, nearly", "contact: zk", "contacts: zk", "", `w.yaml:6:11: unknown setting "contacts" of engine hbase; did you mean "contact"?`},
-		{"nobody to contact", "hbase:", "embedded:", "", `w.yaml:6:14: engine embedded runs in this process and has no node to contact`},
+		{"nobody to contact", "hbase:", "embedded:", "", `w.yaml:6:14: unknown setting "contact" of engine embedded; it has none`},
 		{"no settings", "hbase: {contact: zk}", "embedded: {x: 1}", "", `w.yaml:6:14: unknown setting "x" of engine embedded; it has none`},
 		{
 			"password", "timeout: 5s", "password: hunter2", "",
