@@ -76,36 +76,24 @@ func (known Known) Parse(file string, src []byte, overrides []string, without ..
 		d.conclusion(e.Value)
 	}
 	if err := d.Errs.Sorted(); err != nil {
-		d.hint(src, overrides, without)
+		d.hint(overrides)
 		return nil, err
 	}
 	return d.w, nil
 }
 
 // hint lets a fault of an override whose key is unknown at its place name the key of another place that was probably
-// meant: phases.measure.mix for mix. Keys are those of the workload without such overrides.
-func (d *decoder) hint(src []byte, overrides, without []string) {
-	faults := map[string]*strict.Error{} // by override
+// meant: phases.measure.mix for mix.
+func (d *decoder) hint(overrides []string) {
 	for _, f := range d.Errs {
-		if strings.HasPrefix(f.Msg, "unknown key") && f.Near == "" {
-			faults[f.Pos.File] = f
+		at := slices.IndexFunc(overrides, func(o string) bool { return origin(o) == f.Pos.File })
+		if at < 0 || f.Near != "" || !strings.HasPrefix(f.Msg, "unknown key") {
+			continue
 		}
-	}
-	right := slices.DeleteFunc(slices.Clone(overrides), func(o string) bool { return faults[origin(o)] != nil })
-	if len(right) == len(overrides) {
-		return
-	}
-	w, err := Known{}.Parse(d.File, src, right, without...)
-	if err != nil {
-		return
-	}
-	for _, o := range overrides {
-		key, _, _ := strings.Cut(o, "=")
-		if f := faults[origin(o)]; f != nil {
-			if near := elsewhere(key, d.known.Paths(w)); near != "" && f.Pos.Column <= len(key) { // not in the value
-				f.Msg, _, _ = strings.Cut(f.Msg, "; expected one of ")
-				f.Near = near
-			}
+		key, _, _ := strings.Cut(overrides[at], "=")
+		if near := elsewhere(key, d.known.Paths(d.w)); near != "" && f.Pos.Column <= len(key) { // not in the value
+			f.Msg, _, _ = strings.Cut(f.Msg, "; expected one of ")
+			f.Near = near
 		}
 	}
 }

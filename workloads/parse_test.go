@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -205,9 +206,41 @@ func TestAnswer(t *testing.T) {
 	if w, err = Bundled("accounts", "conclusion={}", "sweep={}"); err != nil || len(w.Answer.Says) > 0 {
 		t.Errorf("without an answer: %v, %+v", err, w)
 	}
-	if _, err = Bundled("accounts", "conclusion={text: ['{login.scanned at 300}']}"); err == nil ||
-		!strings.Contains(err.Error(), "300 is no value of the sweep (--set conclusion={} leaves it out)") {
-		t.Errorf("another sweep: %v", err)
+	if _, err = Bundled("accounts", "conclusion={text: ['{login.scaned at 300}']}"); err == nil ||
+		!strings.Contains(err.Error(), `unknown metric "scaned"; did you mean "scanned"?`) {
+		t.Errorf("a misspelt metric: %v", err)
+	}
+}
+
+// TestBundledSentences: the sentences of bundled workloads name models, phases and points that there are.
+func TestBundledSentences(t *testing.T) {
+	form := regexp.MustCompile(`([a-z-]+)\.([a-z0-9]+)(?: of (\S+))?(?: in (\S+))?(?: at (\S+))?`)
+	for _, name := range BundledNames() {
+		w, err := Bundled(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		points := []string{""}
+		if w.Sweep != nil {
+			points = []string{"smallest", "largest"}
+			for _, p := range w.Sweep.Points {
+				points = append(points, p.Value)
+			}
+		}
+		for _, braces := range regexp.MustCompile(`\{[^}]*\}`).FindAllString(strings.Join(w.Answer.Says, " "), -1) {
+			for _, m := range form.FindAllStringSubmatch(strings.Trim(braces, "{}"), -1) {
+				op, known := ParseOp(m[1])
+				phases := 0
+				for _, p := range w.Phases {
+					if named := m[4] == "" || m[4] == p.Name; named && (p.Mix.Has(op) && p.Kind == Measure || p.Kind == Interrupt && m[2] == "interrupted") {
+						phases++
+					}
+				}
+				if known && phases != 1 || m[3] != "" && !slices.Contains(w.Answer.Models, m[3]) || !slices.Contains(points, m[5]) {
+					t.Errorf("%s: %s names what there is not", name, m[0])
+				}
+			}
+		}
 	}
 }
 

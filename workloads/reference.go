@@ -46,21 +46,14 @@ func wrap(b *strings.Builder, head, text string) {
 }
 
 // JSONSchema returns the JSON Schema of the language, for editors. Rules that no schema can
-// express, such as that a phase has a rate or clients, only Parse checks.
+// express, such as that a phase has a rate or clients, only Parse checks, and workloads of a schema, whose operations
+// have any name.
 func JSONSchema() []byte {
-	const at, ofSchema = "#/$defs/", "schema."
-	defs, rows := definitions(false), object{"required": []string{"rows"}}
-	for name, def := range definitions(true) {
-		b, err := json.Marshal(def)
-		if err != nil {
-			panic(err) // strings, numbers and maps always encode
-		}
-		defs[ofSchema+name] = json.RawMessage(strings.ReplaceAll(string(b), at, at+ofSchema))
-	}
+	rows := object{"required": []string{"rows"}}
 	root := object{
 		"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "mailbench workload, version 1",
 		"if":   object{"required": []string{"population"}, "properties": object{"population": rows}},
-		"then": ref(ofSchema + "workload"), "else": ref("workload"), "$defs": defs,
+		"then": object{"type": "object"}, "else": ref("workload"), "$defs": definitions(),
 	}
 	b, err := json.MarshalIndent(root, "", "  ")
 	if err != nil {
@@ -69,9 +62,8 @@ func JSONSchema() []byte {
 	return append(b, '\n')
 }
 
-// definitions are the parts of the JSON Schema of workloads for mail, or of those for the access patterns of a
-// schema, whose operations have any name.
-func definitions(patterns bool) object {
+// definitions are the parts of the JSON Schema.
+func definitions() object {
 	defs := object{}
 	for _, s := range sections {
 		defs[s.name] = mapping(s.doc, keysOf(s.of, s.tags...))
@@ -90,26 +82,16 @@ func definitions(patterns bool) object {
 	defs["choice"] = anyOf(object{"enum": random.KeysNames[:3]}, one(popular))
 	defs["users"] = anyOf(ref("choice"), object{"const": "largest"}, one(object{"largest": theta}))
 	mix, steps := object{}, object{"repeat": ref("repeat")}
-	for op := range Op(NumOps + 1) {
-		if patterns != (int(op) == NumOps) {
-			continue // all patterns are one operation
-		}
+	for op := range Op(NumOps) {
 		weight := object{"type": "number", "minimum": 0, "maximum": maxWeight}
 		mix[op.String()] = anyOf(weight, mapping("", howOf(op, "mix", "doc")))
 		steps[op.String()] = mapping("", append(sectionKeys("session"), howOf(op, "doc")...))
 	}
-	ops, name, step := strings.Join(OpNames(), "|"), object{"enum": OpNames()}, one(steps)
-	if defs["mix"] = fixed(mix); patterns {
-		defs["mix"] = object{"type": "object", "additionalProperties": mix["pattern"]}
-		ops, name = "[^.]+", object{"type": "string"}
-		step["additionalProperties"], step["properties"] = steps["pattern"], object{"repeat": ref("repeat")}
-		defs["population"] = mapping("", keysOf(Population{}, "patterns"))
-		defs["access"] = fixed(object{"rows": ref("choice")})
-	}
-	defs["session"] = object{"type": "array", "minItems": 1, "items": anyOf(name, step)}
+	defs["mix"] = fixed(mix)
+	defs["session"] = object{"type": "array", "minItems": 1, "items": anyOf(object{"enum": OpNames()}, one(steps))}
 	defs["warmup"] = defs["measure"]
 	defs["bound"] = text(`^[<>]=? *[0-9]`)
-	defs["expect"] = expectSchema(ops)
+	defs["expect"] = expectSchema(strings.Join(OpNames(), "|"))
 	value := object{"type": []string{"number", "string"}}
 	defs["sweep"] = object{"type": "object", "additionalProperties": anyOf(object{
 		"type": "array", "items": value, "minItems": fewestPoints, "maxItems": mostPoints,

@@ -189,6 +189,8 @@ func (w *filling) column(m metric) (trials.Column, error) {
 	switch {
 	case row.Trials == 0:
 		return nil, fmt.Errorf("%s was not measured", m)
+	case slices.ContainsFunc(cs, func(c *results.Cell) bool { return c.Phase != cs[0].Phase }):
+		return nil, fmt.Errorf("several phases have %s in their mix; expected in and the name of one", m)
 	case !row.Sum.Offered():
 		return nil, fmt.Errorf("%s does not support %s", w.of(m), m.op)
 	case row.Sum.Count == 0:
