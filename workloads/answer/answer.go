@@ -24,38 +24,25 @@ type Line struct {
 // inconclusive begins a line whose metrics are not known well enough.
 const inconclusive = "inconclusive: "
 
-// Of are the sentences of the run's workload, with the metrics of the run. Sentences that name a model that the user
-// left out are left out, too.
-func Of(r *results.Run) []Line {
-	var lines []Line
-	var absent []string
+// Of are the sentences of the run's workload, with the metrics of the run. A sentence that names no model is said of
+// each.
+func Of(r *results.Run) (lines []Line) {
 	for _, text := range r.Answer {
 		s, err := Parse(text)
 		if err != nil {
 			lines = append(lines, Line{Text: inconclusive + err.Error()})
 			continue
 		}
-		names, ran := false, true
-		for _, m := range s.metrics() {
-			names = names || m.model != ""
-			if m.model != "" && !slices.ContainsFunc(r.Cells, func(c results.Cell) bool { return c.Model == m.model }) {
-				absent, ran = append(absent, m.model), false
-			}
-		}
 		said := map[[2]string]bool{} // by model and engine
-		for _, c := range r.Select(func(c *results.Cell) bool { return ran && c.Measured() }) {
+		for _, c := range r.Select((*results.Cell).Measured) {
 			w := filling{run: r, model: c.Model, engine: c.Engine}
-			if names {
+			if s.named {
 				w.model = ""
 			}
 			if of := [2]string{w.model, w.engine}; !said[of] {
 				lines, said[of] = append(lines, Line{w.model, w.engine, w.say(s)}), true
 			}
 		}
-	}
-	if slices.Sort(absent); len(absent) > 0 {
-		names := strings.Join(slices.Compact(absent), ",")
-		lines = append(lines, Line{Text: fmt.Sprintf("The workload's conclusion needs %s, which did not run: add -m %s", names, names)})
 	}
 	return lines
 }
@@ -206,9 +193,6 @@ func (w *filling) column(m metric) (trials.Column, error) {
 
 // value is the value of a metric, or why it is not known.
 func (w *filling) value(m metric) (v trials.Value, err error) {
-	if m.op == results.PartitionOp {
-		return w.partition(m)
-	}
 	cs, err := w.column(m)
 	if err != nil {
 		return v, err
@@ -226,20 +210,6 @@ func (w *filling) value(m metric) (v trials.Value, err error) {
 		}
 	}
 	return v, fmt.Errorf("%s is not known well enough", m)
-}
-
-// partition is the forecast of the largest partition.
-func (w *filling) partition(m metric) (trials.Value, error) {
-	if w.run.Sweep != nil {
-		for _, p := range w.run.Sweep.Points {
-			for _, part := range p.Partitions {
-				if p.Value == w.point(m.point) && part.Model == w.of(m) && part.Engine == w.engine {
-					return trials.Of([]float64{part.Bytes}), nil
-				}
-			}
-		}
-	}
-	return trials.Value{}, fmt.Errorf("there is no forecast of %s", m)
 }
 
 // atomic says whether an operation changes all or nothing: it makes one change, which is one write or

@@ -49,7 +49,7 @@ func planted() *results.Run {
 	r := &results.Run{
 		Schemas: []results.Schema{{Model: "james", Text: schema}},
 		Sweep: &results.Sweep{Path: "population.users", Points: []results.SweepPoint{
-			{Value: "100", Size: 100, Partitions: []results.Partition{{Model: "james", Engine: "embedded", Bytes: 2e6}}},
+			{Value: "100", Size: 100},
 			{Value: "1000", Size: 1000},
 			{Value: "10000", Size: 10000},
 		}},
@@ -92,11 +92,9 @@ func TestSentences(t *testing.T) {
 		"{move.requests of oracle at 1000 / move.requests of james at 100} the calls":  "1.00× the calls",
 		"{move.atomic of james at 100}":                                                "atomic",
 		"{move.atomic of oracle at 100}":                                               "inconclusive: the schema of oracle does not declare page",
-		"{partition.size of james at 100}":                                             "2.00MB",
-		"{partition.size of oracle at 100}":                                            "inconclusive: there is no forecast of partition.size of oracle at 100",
 		"It answers {row-cache.hits of james at 100}.":                                 "It answers 81%.",
 		"It answers {row-cache.hits of oracle at 100}.":                                "inconclusive: no read of oracle used a row cache; on embedded there is none, or it has no size",
-		"{move.requests of datastax at 100}":                                           "The workload's conclusion needs datastax, which did not run: add -m datastax",
+		"{move.requests of datastax at 100}":                                           "inconclusive: move.requests of datastax at 100 was not measured",
 		"{list.requests of james at 100}":                                              "inconclusive: list.requests of james at 100 was not measured",
 		"{move.scanned of james at 100}":                                               "inconclusive: move.scanned of james at 100 is not known well enough",
 	} {

@@ -24,7 +24,10 @@ import (
 )
 
 // Sentence is a sentence as it was written.
-type Sentence struct{ parts []part }
+type Sentence struct {
+	parts []part
+	named bool // its metrics name models
+}
 
 // part is plain text, which is followed by the text in braces, if there is one: a word, a metric, or the two
 // metrics of a ratio.
@@ -90,7 +93,7 @@ func Parse(text string) (*Sentence, error) {
 				if err != nil {
 					return nil, fmt.Errorf("{%s}: %w", p.inside, err)
 				}
-				p.metrics = append(p.metrics, m)
+				p.metrics, s.named = append(p.metrics, m), s.named || m.model != ""
 			}
 		}
 		if m := p.metrics; len(m) == 2 && (m[0].name != m[1].name || m[0].inWords()) {
@@ -112,10 +115,7 @@ func parseMetric(text string) (metric, error) {
 	}
 	m := metric{found[1], found[2], found[3], found[4], found[5]}
 	known := metrics
-	switch m.op {
-	case results.PartitionOp:
-		known = []string{string(results.PartitionSize)}
-	case rowCache:
+	if m.op == rowCache {
 		known = []string{hits}
 	}
 	if !slices.Contains(known, m.name) {
@@ -127,12 +127,4 @@ func parseMetric(text string) (metric, error) {
 // inWords: the metric is said in words, and is no number.
 func (m metric) inWords() bool {
 	return m.name == atomic || m.name == interrupted || m.op == rowCache
-}
-
-// metrics are those of the whole sentence.
-func (s *Sentence) metrics() (all []metric) {
-	for _, p := range s.parts {
-		all = append(all, p.metrics...)
-	}
-	return all
 }
