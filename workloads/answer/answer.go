@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -77,39 +78,40 @@ var afterOne = regexp.MustCompile(`^ (request|row|message|user)s\b`)
 
 // inside is what replaces the text in braces.
 func (w *filling) inside(p part) (string, error) {
-	switch {
-	case len(p.metrics) == 2:
-		return w.ratio(p.metrics[0], p.metrics[1])
-	case len(p.metrics) == 0 && p.inside != "":
-		point := w.point(p.inside)
-		if point == "" {
-			return "", errors.New("the run has no sweep")
-		}
-		return point, nil
-	case len(p.metrics) == 0:
-		return "", nil
+	all := slices.Clone(p.metrics)
+	for i := range all {
+		all[i].model, all[i].point = cmp.Or(all[i].model, w.model), w.point(all[i].point)
 	}
-	m := p.metrics[0]
 	switch {
+	case p.inside == "":
+		return "", nil
+	case len(all) == 2:
+		return w.ratio(all[0], all[1])
+	case len(all) == 0 && w.point(p.inside) == "":
+		return "", errors.New("the run has no sweep")
+	case len(all) == 0:
+		return w.point(p.inside), nil
+	}
+	switch m := all[0]; {
 	case m.name == atomic:
 		return w.atomic(m)
 	case m.name == interrupted:
 		return w.interrupted(m)
 	case m.op == rowCache:
 		return w.rowCache(m)
+	default:
+		v, err := w.value(m)
+		of := results.Figure(m.name)
+		return ranged(of, of.Text(v.Median), of.Text(v.Low), of.Text(v.High)), err
 	}
-	v, err := w.value(m)
-	of := results.Figure(m.name)
-	return ranged(of, of.Text(v.Median), of.Text(v.Low), of.Text(v.High)), err
 }
 
-// point is the value of the sweep that a metric is of. A run without a sweep has none.
+// point is a value of the sweep, also one of its ends. A run without a sweep has no ends.
 func (w *filling) point(name string) string {
-	if name != first && name != last {
-		return name
-	}
 	s := w.run.Sweep
 	switch {
+	case name != first && name != last:
+		return name
 	case s == nil || len(s.Points) == 0:
 		return ""
 	case name == first:
@@ -148,19 +150,10 @@ func (w *filling) ratio(x, y metric) (string, error) {
 	return ranged(f, words.Digits(a.Median/b.Median)+"×", low, high), nil
 }
 
-// of is the model that a metric is of.
-func (w *filling) of(m metric) string {
-	if m.model != "" {
-		return m.model
-	}
-	return w.model
-}
-
 // cells are those of the metric's model, point and phase.
 func (w *filling) cells(m metric) []*results.Cell {
-	point := w.point(m.point)
 	return w.run.Select(func(c *results.Cell) bool {
-		return c.Model == w.of(m) && c.Engine == w.engine && c.Point == point && (m.phase == "" || c.Phase == m.phase)
+		return c.Model == m.model && c.Engine == w.engine && c.Point == m.point && (m.phase == "" || c.Phase == m.phase)
 	})
 }
 
@@ -179,9 +172,9 @@ func (w *filling) column(m metric) (trials.Column, error) {
 	case slices.ContainsFunc(cs, func(c *results.Cell) bool { return c.Phase != cs[0].Phase }):
 		return nil, fmt.Errorf("several phases have %s in their mix; expected in and the name of one", m)
 	case !row.Sum.Offered():
-		return nil, fmt.Errorf("%s does not support %s", w.of(m), m.op)
+		return nil, fmt.Errorf("%s does not support %s", m.model, m.op)
 	case row.Sum.Count == 0:
-		return nil, fmt.Errorf("no %s of %s succeeded", m.op, w.of(m))
+		return nil, fmt.Errorf("no %s of %s succeeded", m.op, m.model)
 	}
 	for _, name := range strings.Split(row.Sum.Fallback, ", ") {
 		if name != "" && !slices.Contains(w.emulated, name) {
@@ -221,7 +214,7 @@ func (w *filling) atomic(m metric) (string, error) {
 	}
 	s := &schemas.Schema{}
 	for _, stored := range w.run.Schemas {
-		if stored.Model == w.of(m) {
+		if stored.Model == m.model {
 			if s, err = schemas.ParseStored(stored.Model, []byte(stored.Text)); err != nil {
 				return "", fmt.Errorf("the schema of %s cannot be read", stored.Model)
 			}
@@ -233,7 +226,7 @@ func (w *filling) atomic(m metric) (string, error) {
 		p := s.Pattern(ran.Name)
 		switch {
 		case p == nil:
-			return "", fmt.Errorf("the schema of %s does not declare %s", w.of(m), ran.Name)
+			return "", fmt.Errorf("the schema of %s does not declare %s", m.model, ran.Name)
 		case p.Kind.Reads():
 			continue
 		case p.Fallback != nil && slices.Contains(strings.Split(row.Sum.Fallback, ", "), p.Fallback.Name):
@@ -244,7 +237,7 @@ func (w *filling) atomic(m metric) (string, error) {
 	}
 	switch {
 	case changes == 0:
-		return "", fmt.Errorf("%s of %s changes nothing", m.op, w.of(m))
+		return "", fmt.Errorf("%s of %s changes nothing", m.op, m.model)
 	case whole && changes <= 1+1e-9:
 		return "atomic", nil
 	}
@@ -259,14 +252,14 @@ func (w *filling) interrupted(m metric) (text string, err error) {
 			switch {
 			case one.Op != m.op:
 			case text != "" && text != one.Text():
-				return "", fmt.Errorf("the trials of %s differ in the state after a %s", w.of(m), m.op)
+				return "", fmt.Errorf("the trials of %s differ in the state after a %s", m.model, m.op)
 			default:
 				text = one.Text()
 			}
 		}
 	}
 	if text == "" {
-		return "", fmt.Errorf("no %s of %s on %s was interrupted", m.op, w.of(m), w.engine)
+		return "", fmt.Errorf("no %s of %s on %s was interrupted", m.op, m.model, w.engine)
 	}
 	return text, nil
 }
@@ -281,7 +274,7 @@ func (w *filling) rowCache(m metric) (string, error) {
 		}
 	}
 	if reads <= 0 {
-		return "", fmt.Errorf("no read of %s used a row cache; on %s there is none, or it has no size", w.of(m), w.engine)
+		return "", fmt.Errorf("no read of %s used a row cache; on %s there is none, or it has no size", m.model, w.engine)
 	}
 	return fmt.Sprintf("%.0f%%", 100*float64(found)/float64(reads)), nil
 }
