@@ -15,50 +15,22 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// Figure is a metric that an expectation can bound.
-type Figure struct {
-	Name string
-	Unit Unit
-}
+// shares are the metrics that are a share of the scheduled operations, such as 0.1%. achieved is of all operations
+// together, because the schedule has one rate.
+var shares = []string{"errors", "failed", "unknown", "dropped", "not-found", achieved}
 
-// Unit is the unit of a figure.
-type Unit uint8
+const achieved, rate = "achieved", "rate"
 
-// Units of figures.
-const (
-	Time      Unit = iota // a duration such as 20ms
-	Share                 // a share of the scheduled operations, such as 0.1%
-	PerSecond             // a rate such as 100/s
-)
-
-// Figures are all figures that an expectation can bound. Times without a prefix are
+// Metrics are all metrics that an expectation can bound. Times without a prefix are
 // response times of all scheduled operations.
-var Figures = slices.Concat(timesOf(""), timesOf("service."), timesOf("wait."), []Figure{
-	{"errors", Share},
-	{"failed", Share},
-	{"unknown", Share},
-	{"dropped", Share},
-	{"not-found", Share},
-	{"rate", PerSecond},
-	{achieved, Share},
-})
+var Metrics = slices.Concat(timesOf(""), timesOf("service."), timesOf("wait."), shares, []string{rate})
 
-func timesOf(prefix string) (all []Figure) {
+func timesOf(prefix string) (all []string) {
 	for _, name := range []string{"p50", "p90", "p99", "p99.9", "max", "mean"} {
-		all = append(all, Figure{prefix + name, Time})
+		all = append(all, prefix+name)
 	}
 	return all
 }
-
-func metricNames() (all []string) {
-	for _, f := range Figures {
-		all = append(all, f.Name)
-	}
-	return all
-}
-
-// achieved is a figure of all operations together, because the schedule has one rate.
-const achieved = "achieved"
 
 // expect reads the bounds that the measured phases must keep. If several bound the same metric of a phase, the
 // last one counts.
@@ -92,18 +64,16 @@ func (d *decoder) expectation(l *leaf) {
 			o.Op, o.Figure = op, rest
 		}
 	}
-	at := slices.IndexFunc(Figures, func(f Figure) bool { return f.Name == o.Figure })
-	if at < 0 || o.Figure == achieved && o.Op != "" {
+	if !slices.Contains(Metrics, o.Figure) || o.Figure == achieved && o.Op != "" {
 		d.unknownMetric(l.key(), name)
 		return
 	}
 	d.Check(o.Op == "" || d.w.measures(&o), l.key(), "expect.%s: no phase or stream to which it applies has %s in its mix",
 		name, o.Op)
-	if unit := Figures[at].Unit; parseBound(&o, l.value, unit) {
-		d.w.Expect = append(d.w.Expect, o)
-	} else {
-		d.Fail(l.value, "expect.%s must be a bound such as %s, found %s", name, boundExample[unit], strict.Found(l.value))
+	if example := parseBound(&o, l.value); example != "" {
+		d.Fail(l.value, "expect.%s must be a bound such as %s, found %s", name, example, strict.Found(l.value))
 	}
+	d.w.Expect = append(d.w.Expect, o)
 }
 
 // selects enters the model, engine, phase or stream that a bound is for, and refuses one that is not known. Without
@@ -149,10 +119,10 @@ func (w *Workload) measured(name string) iter.Seq[*Phase] {
 
 // unknownMetric names the metric that was probably meant, also one of an operation, or else those of all operations.
 func (d *decoder) unknownMetric(n *yaml.Node, name string) {
-	all := append(metricNames(), names(sectionKeys("expect"))...)
+	all := append(slices.Clone(Metrics), names(sectionKeys("expect"))...)
 	ofOps := slices.Clone(all)
 	for _, op := range d.w.Patterns.Names() {
-		for _, metric := range metricNames() {
+		for _, metric := range Metrics {
 			if metric != achieved {
 				ofOps = append(ofOps, op+"."+metric)
 			}
@@ -180,34 +150,28 @@ func (w *Workload) measures(o *results.Objective) bool {
 	return false
 }
 
-// boundExample is a bound of each unit.
-var boundExample = [...]string{Time: "<20ms", Share: "<0.1%", PerSecond: `">100/s"`}
-
-// parseBound reads a bound: a sign and a value. It returns false if it is none of the unit.
-func parseBound(o *results.Objective, n *yaml.Node, unit Unit) bool {
+// parseBound reads a bound: a sign and a value. If it is none of the metric, it returns one that is.
+func parseBound(o *results.Objective, n *yaml.Node) (example string) {
 	value := strings.TrimLeft(n.Value, "<>=")
-	o.Sign = n.Value[:len(n.Value)-len(value)]
-	if n.Kind != yaml.ScalarNode || !slices.Contains([]string{"<", "<=", ">", ">="}, o.Sign) {
-		return false
-	}
-	value = strings.TrimSpace(value)
+	o.Sign, value = n.Value[:len(n.Value)-len(value)], strings.TrimSpace(value)
 	o.Text = o.Sign + value
-	switch unit {
-	case Time:
-		v, err := time.ParseDuration(value)
-		o.Bound = float64(v)
-		return err == nil && v > 0
-	case Share:
+	ok := n.Kind == yaml.ScalarNode && slices.Contains([]string{"<", "<=", ">", ">="}, o.Sign)
+	switch {
+	case o.Figure == rate:
+		r, err := ParseRate(value)
+		o.Bound, ok, example = r.PerSecond(), ok && err == nil, `">100/s"`
+	case slices.Contains(shares, o.Figure):
 		number, percent := strings.CutSuffix(value, "%")
 		v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-		o.Bound = v / 100
-		return err == nil && percent && o.Bound >= 0 && o.Bound <= 1
+		o.Bound, ok, example = v/100, ok && err == nil && percent && v >= 0 && v <= 100, "<0.1%"
+	default:
+		v, err := time.ParseDuration(value)
+		o.Bound, ok, example = float64(v), ok && err == nil && v > 0, "<20ms"
 	}
-	r, err := ParseRate(value)
-	if err == nil {
-		o.Bound = r.PerSecond()
+	if ok {
+		return ""
 	}
-	return err == nil
+	return example
 }
 
 // conclusion reads the sentences with which the workload answers its question, and checks what they name.

@@ -81,7 +81,7 @@ var sections = []section{
 	{"expect", "Thresholds, each a sign (<, <=, > or >=) and a value: a time, a share such as 0.1%, or a rate. A metric " +
 		"covers all operations together, or one operation if it begins with its name (list.p99). Response times cover all " +
 		"scheduled operations, service and wait times only successful ones. The metrics are " +
-		strings.Join(metricNames(), ", ") + ".", selects{}, nil},
+		strings.Join(Metrics, ", ") + ".", selects{}, nil},
 }
 
 // keysOf are the keys that a type declares with one of the tags; without any, with doc.
@@ -252,18 +252,15 @@ func (known Known) Complete(w *Workload, typed string) (found []string) {
 func (w *Workload) paths() []string {
 	var all, others []string
 	for _, k := range sectionKeys("workload") {
-		if k.form != "phases" {
-			all = append(all, k.paths("", w.Patterns)...)
-			continue
+		all = append(all, k.paths("", w.Patterns)...)
+	}
+	for i := range w.Phases {
+		p, to := &w.Phases[i], &others
+		if p.Kind == Measure {
+			to = &all
 		}
-		for i := range w.Phases {
-			p, to := &w.Phases[i], &others
-			if p.Kind == Measure {
-				to = &all
-			}
-			for _, k := range sectionKeys(p.Kind.String()) {
-				*to = append(*to, k.paths("phases."+p.Name+".", w.Patterns)...)
-			}
+		for _, k := range sectionKeys(p.Kind.String()) {
+			*to = append(*to, k.paths("phases."+p.Name+".", w.Patterns)...)
 		}
 	}
 	return append(all, others...)
@@ -329,13 +326,9 @@ const (
 
 // CheckPopulation refuses a population with more folders or messages in all than it may have.
 func CheckPopulation(folders, messages float64) error {
-	switch {
-	case folders > maxAllFolders:
-		return fmt.Errorf("%w: %.0f folders or more in all (users × folders), at most %d", ErrPopulation,
-			folders, maxAllFolders)
-	case messages > maxAllMessages:
-		return fmt.Errorf("%w: %.0f messages or more in all (users × folders × messages), at most %d",
-			ErrPopulation, messages, maxAllMessages)
+	if folders > maxAllFolders || messages > maxAllMessages {
+		return fmt.Errorf("%w: %.0f folders or more in all (users × folders), at most %d, and %.0f messages, at most %d",
+			ErrPopulation, folders, maxAllFolders, messages, maxAllMessages)
 	}
 	return nil
 }

@@ -111,7 +111,7 @@ func definitions() object {
 // the operation.
 func expectSchema(ops string) object {
 	all := func(key string, value object) object { return object{"^(" + key + ")$": value} }
-	metrics := strings.ReplaceAll(strings.Join(metricNames(), "|"), ".", `\.`)
+	metrics := strings.ReplaceAll(strings.Join(Metrics, "|"), ".", `\.`)
 	bounds := all("(("+ops+`)\.)?(`+metrics+")", ref("bound"))
 	maps.Copy(bounds, all(ops, object{
 		"type": "object", "patternProperties": all(metrics, ref("bound")), "additionalProperties": false,

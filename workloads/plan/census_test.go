@@ -110,18 +110,18 @@ func TestSharedPopulation(t *testing.T) {
 func TestPopulationTooLarge(t *testing.T) {
 	for _, tc := range []struct{ population, want string }{
 		{"{users: 10000000, folders: 1000, messages: 0}", "population is too large: 10000000000 folders or more in all (users × folders), at most 20000000"},
-		{"{users: 10000000, messages: 1000000}", "population is too large: 10000000000000 messages or more in all (users × folders × messages), at most 1000000000"},
+		{"{users: 10000000, messages: 1000000}", "at most 20000000, and 10000000000000 messages, at most 1000000000"},
 		{"{users: 20000, folders: 1000, messages: 50}", ""},
 		{"{users: 10000000, messages: 100000000, shared: true}", ""},
 	} {
 		_, err := workloads.Bundled("delivery", "population="+tc.population)
-		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.HasSuffix(err.Error(), ": "+tc.want)) {
+		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
 			t.Errorf("%s: %v, want %s", tc.population, err, tc.want)
 		}
 	}
 	w := bundledForTest(t, "delivery")
 	w.Population = workloads.Population{Users: 1000, Folders: random.Constant{Value: 1}, Messages: random.Constant{Value: workloads.MaxFolderMessages}}
-	if _, err := NewCensus(t.Context(), w); !errors.Is(err, workloads.ErrPopulation) || !strings.Contains(err.Error(), "messages or more in all") {
+	if _, err := NewCensus(t.Context(), w); !errors.Is(err, workloads.ErrPopulation) || !strings.Contains(err.Error(), "messages, at most") {
 		t.Errorf("a census of 10^11 messages: %v", err)
 	}
 }

@@ -36,10 +36,10 @@ expect: {list.p50: <30s, open.p50: <1ms, errors: <1%, open.errors: <0.1%, models
 	}
 
 	c.Arrivals, c.Offered.Rate = "poisson", 1
-	for _, f := range workloads.Figures {
-		a := judge.Objectives(&c, []results.Objective{{Figure: f.Name, Sign: "<", Bound: 1e15}})
+	for _, f := range workloads.Metrics {
+		a := judge.Objectives(&c, []results.Objective{{Figure: f, Sign: "<", Bound: 1e15}})
 		if len(a) != 1 || a[0].Shown == "" || a[0].Value == results.NeverEnded {
-			t.Errorf("the judge does not know %s: %+v", f.Name, a)
+			t.Errorf("the judge does not know %s: %+v", f, a)
 		}
 	}
 }
