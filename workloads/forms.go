@@ -12,7 +12,8 @@ import (
 	"github.com/mailbench/mailbench/workloads/random"
 )
 
-// The forms of values that keys of the language name (key.form), a reader for each. What is the key's name in messages.
+// The forms of values that keys of the language name (key.form), a reader for each, which names the key in messages
+// what.
 
 // access reads keys. Keys that are left out have the values of d.base.
 func (d *decoder) access(_ *key, n *yaml.Node, what string) any {
@@ -45,8 +46,8 @@ func (d *decoder) lines(_ *key, n *yaml.Node, what string) any {
 	return all
 }
 
-// sizes reads a distribution of sizes or times. A size that is constant must lie within the key's bounds; others are cut
-// to them when drawn.
+// sizes reads a distribution of sizes or times. A size that is constant must lie within the key's bounds; others are
+// cut to them when drawn.
 func (d *decoder) sizes(k *key, n *yaml.Node, what string) any {
 	v := random.DecodeDist(&d.Decoder, n, what, k.form == "times")
 	least, most := k.within()

@@ -123,6 +123,15 @@ func (d *decoder) set(n *yaml.Node, path []string, at strict.Pos, v *yaml.Node) 
 	d.Origins[key] = at.File
 	at.Column += len(path[0]) + len(".")
 	rest := path[1:]
+	if key.Value == "values" { // a table's name is one key: values.posts.notes.body.size has posts.notes
+		last := len(rest) - 1
+		for last > 2 && !slices.Contains(names(sectionKeys("values")), rest[last]) {
+			last--
+		}
+		if last > 2 {
+			rest = append([]string{strings.Join(rest[:last-1], ".")}, rest[last-1:]...)
+		}
+	}
 	switch n.Kind {
 	case yaml.SequenceNode:
 		if !d.Check(len(rest) > 0, key, "expected phases.PHASE.KEY=VALUE, such as phases.measure.rate=100/s") {

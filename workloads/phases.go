@@ -109,8 +109,14 @@ func (d *decoder) paced(p *Phase, n *yaml.Node, kind, of string, keys []key) (ma
 // exclusive are keys of a phase that it has only one of. Streams and a replay replace all that a stream has.
 func exclusive() [][2]string {
 	all := [][2]string{
-		{"duration", "operations"}, {"rate", "clients"}, {"clients", "arrivals"}, {"clients", "concurrency"},
-		{"clients", "remote_rate"}, {"mix", "session"}, {"replay", "streams"}, {"replay", "remote_rate"},
+		{"duration", "operations"},
+		{"rate", "clients"},
+		{"clients", "arrivals"},
+		{"clients", "concurrency"},
+		{"clients", "remote_rate"},
+		{"mix", "session"},
+		{"replay", "streams"},
+		{"replay", "remote_rate"},
 		{"streams", "remote_rate"},
 	}
 	for _, key := range names(sectionKeys("stream")) {

@@ -147,7 +147,8 @@ type ramp struct {
 func (d *decoder) ramp(n *yaml.Node, whole time.Duration, where string) Shape {
 	r := ramp{Over: whole}
 	f := d.section(n, where, &r, keysOf(r))
-	d.Check(r.Over <= whole, f["over"].Value, "over of %s is %s, longer than the phase, which has %s", where, r.Over, whole)
+	d.Check(r.Over <= whole, f["over"].Value,
+		"over of %s is %s, longer than the phase, which has %s", where, r.Over, whole)
 	s := Shape{{r.Over, r.From.PerSecond(), r.To.PerSecond()}}
 	if r.Over < whole {
 		s = append(s, Piece{whole - r.Over, r.To.PerSecond(), r.To.PerSecond()})

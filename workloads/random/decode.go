@@ -40,7 +40,8 @@ var Forms = []Form{
 		return Lognormal{Size(v[0]), Size(v[1])}
 	}},
 	{
-		"pareto", []FormKey{{Name: "min", least: 1}, {Name: "alpha", Exponent: true}, {Name: "max"}},
+		"pareto",
+		[]FormKey{{Name: "min", least: 1}, {Name: "alpha", Exponent: true}, {Name: "max"}},
 		func(v []float64) Dist { return Pareto{Size(v[0]), v[1], Size(v[2])} },
 	},
 	{"zipf", []FormKey{{Name: "s", Exponent: true}, {Name: "max", least: 1, most: 1_000_000}}, func(v []float64) Dist {
@@ -59,8 +60,8 @@ type reader struct {
 	times bool   // values are times, in nanoseconds
 }
 
-// DecodeDist reads a distribution of sizes, or of times, which draws nanoseconds. It notes faults in d and returns nil.
-// What is its name in error messages.
+// DecodeDist reads a distribution of sizes, or of times, which draws nanoseconds. It notes faults in d, where it is
+// called what, and returns nil.
 func DecodeDist(d *strict.Decoder, n *yaml.Node, what string, times bool) Dist {
 	r, faults := reader{d, what, times}, len(d.Errs)
 	if n.Kind == yaml.ScalarNode {
@@ -114,7 +115,8 @@ func (r reader) dist(form *Form, n *yaml.Node) Dist {
 			continue
 		}
 		v := r.size(e.Value, what)
-		r.Check(v >= max(k.least, above), e.Value, "%s must be at least %s, found %s", what, r.text(max(k.least, above)), r.text(v))
+		least := max(k.least, above)
+		r.Check(v >= least, e.Value, "%s must be at least %s, found %s", what, r.text(least), r.text(v))
 		r.Check(k.most == 0 || v <= k.most, e.Value, "%s must be at most %s, found %s", what, r.text(k.most), r.text(v))
 		values[i], above = float64(v), v+1
 	}
@@ -158,7 +160,7 @@ func (r reader) empirical(n *yaml.Node) Dist {
 	return d
 }
 
-// DecodeKeys reads a choice among keys, which is one of the known words. What is its name in error messages.
+// DecodeKeys reads a choice among keys, which is one of the known words. It is called what in messages.
 func DecodeKeys(d *strict.Decoder, n *yaml.Node, what string, known []string) Keys {
 	at, below := strict.Word(n)
 	if !d.Check(at != nil, n, "%s must be one of %s, found %s", what, strings.Join(known, ", "), strict.Found(n)) {
