@@ -380,7 +380,7 @@ func (r registry) completions() map[string]cobra.CompletionFunc {
 		"metric":    completeList(compare.Names),
 		"threshold": completeList(compare.Names),
 		"data":      completeDirs, "from": completeDirs, "dir": completeDirs, "checkout": completeDirs,
-		"maildir": completeDirs, "results": completeDirs,
+		"results": completeDirs,
 	}
 }
 

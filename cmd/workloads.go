@@ -104,19 +104,17 @@ func describeWorkload(out io.Writer, w *workloads.Workload) {
 
 func newWorkloadsFit() *cobra.Command {
 	var mbox []string
-	var maildir, trace string
+	var trace string
 	var limit strict.Size = defaultMail
-	use := "fit {--mbox FILE | --maildir DIR} [--trace FILE]"
+	use := "fit [--mbox FILE] [--trace FILE]"
 	c := command(use, cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		ctx, s := cmd.Context(), &fit.Sample{}
-		if len(mbox) == 0 && maildir == "" && trace == "" {
-			return usagef("nothing to measure; name mail or a trace with --mbox, --maildir or --trace")
+		if len(mbox) == 0 && trace == "" {
+			return usagef("nothing to measure; name mail or a trace with --mbox or --trace")
 		}
 		var err error
 		if len(mbox) > 0 {
 			err = missing(s.ReadMbox(ctx, int64(limit), mbox...))
-		} else if maildir != "" {
-			err = missing(s.ReadMaildir(ctx, maildir, int64(limit)))
 		}
 		if trace != "" && err == nil {
 			err = input(s.ReadTrace(ctx, trace))
@@ -130,8 +128,7 @@ func newWorkloadsFit() *cobra.Command {
 	bindList(c.Flags(), &mbox, "mbox", "",
 		"measure the mail of `FILE`,…, mbox files, plain or gzip; each is a folder")
 	c.Flags().Var(size(&limit, strict.KB, mostMail), "max-mail-size",
-		"refuse an mbox file, or a message of a maildir, with more than `SIZE`, unpacked")
-	c.Flags().StringVar(&maildir, "maildir", "", "measure the mail of `DIR`, a maildir or a folder of one for each user")
+		"refuse an mbox file with more than `SIZE`, unpacked")
 	c.Flags().StringVar(&trace, "trace", "", "measure the operations of `FILE`, one JSON object a line")
 	return c
 }

@@ -3,7 +3,6 @@ package mail
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
@@ -230,54 +229,4 @@ func unpacked(in *bufio.Reader) (*bufio.Reader, error) {
 		}
 	}
 	return out, nil
-}
-
-// MessageFile is a file with one message, plain or compressed with gzip.
-type MessageFile struct {
-	Content
-	file *os.File // or the unpacked copy
-}
-
-// Close closes the file.
-func (m *MessageFile) Close() error { return m.file.Close() }
-
-// OpenMessage opens the file at path. A compressed message is copied into a temporary file; most
-// bounds its bytes. The error is a [FormatError] if the file cannot be used as mail.
-func OpenMessage(path string, most int64) (*MessageFile, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	m := &MessageFile{file: f}
-	if err := m.read(most); err != nil {
-		m.Close()
-		return nil, readError(path, err, 0)
-	}
-	return m, nil
-}
-
-func (m *MessageFile) read(most int64) error {
-	in := bufio.NewReader(m.file)
-	r, err := unpacked(in)
-	if err != nil {
-		return err
-	}
-	if r == in { // plain: the file itself, without what was skipped
-		at, err := m.file.Seek(0, io.SeekCurrent)
-		end, seekErr := m.file.Seek(0, io.SeekEnd)
-		at -= int64(in.Buffered())
-		m.Content = io.NewSectionReader(m.file, at, end-at)
-		return cmp.Or(err, seekErr)
-	}
-	spill, err := os.CreateTemp("", "mailbench-mail-*")
-	if err != nil {
-		return err
-	}
-	n, err := io.Copy(spill, io.LimitReader(r, most+1))
-	if err == nil && n > most {
-		err = &FormatError{Msg: fmt.Sprintf("has more than %d bytes, unpacked", most), Remedy: moreMail}
-	}
-	err = errors.Join(err, os.Remove(spill.Name()), m.file.Close())
-	m.file, m.Content = spill, io.NewSectionReader(spill, 0, n)
-	return err
 }

@@ -375,9 +375,6 @@ const (
 	BadBase64                // of a message
 	Unseparated              // of an mbox
 	FromText                 // of an mbox
-	DotFile                  // of a maildir
-	NoFile                   // of a maildir
-	NoFolder                 // of a maildir
 	kinds
 )
 
@@ -395,9 +392,6 @@ var noted = [kinds][4]string{
 	BadBase64:    {"message", "has", "have", "bytes in base64 that do not belong there, ignored"},
 	Unseparated:  {"message", "is", "are", "separated without an empty line"},
 	FromText:     {"line", "begins", "begin", "with \"From \" after an empty line and without a date, read as text"},
-	DotFile:      {"file", "whose name begins with a dot was", "whose names begin with a dot were", "skipped"},
-	NoFile:       {"entry", "that is not a plain file was", "that are not plain files were", "skipped"},
-	NoFolder:     {"entry", "was", "were", "not read: no maildir of a user"},
 }
 
 // Notes counts each kind.

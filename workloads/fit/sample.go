@@ -1,6 +1,6 @@
 // Package fit measures mail or a trace, and writes a workload with the same sizes, counts and
-// rates. [Sample] holds the measurements: [Sample.ReadMbox], [Sample.ReadMaildir] and
-// [Sample.ReadTrace] fill it, and [Sample.Workload] is the text of the workload. No address, name
+// rates. [Sample] holds the measurements: [Sample.ReadMbox] and [Sample.ReadTrace]
+// fill it, and [Sample.Workload] is the text of the workload. No address, name
 // or subject gets into it.
 //
 // A size or count becomes a measured distribution (empirical): its quantiles and largest values. Users
@@ -9,11 +9,7 @@ package fit
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -109,140 +105,6 @@ func (s *Sample) mbox(ctx context.Context, path string, most int64) (int64, erro
 	}
 	s.notes.Add(info.Notes)
 	return info.Messages, nil
-}
-
-// ReadMaildir adds the mail of maildirs. If dir is the maildir of a user, all maildirs in it are that user's folders,
-// however deep. Else it has such a folder for each user. Links to folders in a maildir are not followed. most bounds
-// the bytes of a compressed message, unpacked.
-func (s *Sample) ReadMaildir(ctx context.Context, dir string, most int64) error {
-	users := []string{dir}
-	if !isAccount(dir) {
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			return fmt.Errorf("read maildir: %w", err)
-		}
-		users = users[:0]
-		for _, e := range entries {
-			if user := filepath.Join(dir, e.Name()); isAccount(user) {
-				users = append(users, user)
-			} else {
-				s.notes[mail.NoFolder]++
-			}
-		}
-	}
-	r := &maildirs{Sample: s, ctx: ctx, most: most, parser: mail.NewParser()}
-	for _, user := range users {
-		counts, err := r.folders(user, nil)
-		if err != nil {
-			return fmt.Errorf("read maildir: %w", err)
-		}
-		s.User(counts...)
-	}
-	switch {
-	case len(users) == 0:
-		return &mail.FormatError{File: dir, Msg: "not a maildir: expected the folders cur and new in it, or in a folder " +
-			"for each user"}
-	case len(s.bodies) == 0:
-		return &mail.FormatError{File: dir, Msg: "has no messages in cur and new"}
-	}
-	return nil
-}
-
-// isAccount reports whether dir has the mail of one user. Dovecot and mbsync can write the inbox next to the other
-// folders; mail servers write a user's maildir into a folder of that user.
-func isAccount(dir string) bool {
-	for _, inbox := range []string{"", "INBOX", "Inbox", ".INBOX", "Maildir"} {
-		if isMaildir(filepath.Join(dir, inbox)) {
-			return true
-		}
-	}
-	return false
-}
-
-func isMaildir(dir string) bool {
-	return slices.ContainsFunc([]string{"cur", "new"}, func(sub string) bool {
-		i, err := os.Stat(filepath.Join(dir, sub))
-		return err == nil && i.IsDir()
-	})
-}
-
-// maildirs reads maildirs into a sample.
-type maildirs struct {
-	*Sample
-	ctx    context.Context
-	most   int64
-	parser *mail.Parser
-}
-
-// folders reads the maildirs in dir, and dir itself if it is one. It appends the number of messages of each.
-func (r *maildirs) folders(dir string, counts []int64) ([]int64, error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	is := isMaildir(dir)
-	if is {
-		before := len(r.bodies)
-		for _, sub := range []string{"cur", "new"} {
-			if err := r.messages(filepath.Join(dir, sub)); err != nil {
-				return nil, err
-			}
-		}
-		counts = append(counts, int64(len(r.bodies)-before))
-	}
-	for _, e := range entries {
-		switch {
-		case is && slices.Contains([]string{"cur", "new", "tmp"}, e.Name()):
-		case e.IsDir():
-			if counts, err = r.folders(filepath.Join(dir, e.Name()), counts); err != nil {
-				return nil, err
-			}
-		case e.Type()&fs.ModeSymlink != 0:
-			r.notes[mail.NoFile]++
-		}
-	}
-	return counts, nil
-}
-
-// messages reads the messages in a folder. Only a plain file is a message, and none whose name begins with a dot.
-func (r *maildirs) messages(dir string) error {
-	files, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	for _, e := range files {
-		switch {
-		case r.ctx.Err() != nil:
-			return r.ctx.Err()
-		case strings.HasPrefix(e.Name(), "."):
-			r.notes[mail.DotFile]++
-		case !e.Type().IsRegular():
-			r.notes[mail.NoFile]++
-		default:
-			if err := r.file(filepath.Join(dir, e.Name())); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// file adds the message of a file.
-func (r *maildirs) file(path string) error {
-	f, err := mail.OpenMessage(path, r.most)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // a mail program moved it
-	} else if err != nil {
-		return err
-	}
-	defer f.Close()
-	var m mail.Message
-	if err := r.parser.Parse(f, time.Time{}, &m); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	r.Message(&m)
-	r.notes.Count(&m)
-	return nil
 }
 
 // ReadTrace adds the operations of a trace.
