@@ -18,6 +18,7 @@ import (
 // Auditor compares what a store gives back with a ledger of what it
 // acknowledged.
 type Auditor struct {
+	Found   results.Audit // to which the audit adds
 	Mailbox models.Mailbox
 	Promise models.Promise
 	History *History
@@ -34,7 +35,6 @@ type Auditor struct {
 	// unknown outcome.
 	Later bool
 
-	found   results.Audit
 	reader  *audit.Reader
 	entries map[string][]int32 // of each account that was not read yet
 	read    map[in]content     // messages of the account
@@ -57,11 +57,11 @@ type content struct {
 const maxNotes = 10
 
 // Audit verifies the rows of the store, reads all its messages, and compares them with those of the ledger.
-func (a *Auditor) Audit(ctx context.Context) (results.Audit, error) {
+func (a *Auditor) Audit(ctx context.Context) error {
 	h := a.History
-	a.found.Delivered, a.found.Deleted, a.found.Unknown = h.Delivered, h.Deleted, h.Unknown
+	a.Found.Delivered, a.Found.Deleted, a.Found.Unknown = h.Delivered, h.Deleted, h.Unknown
 	off := h.Unknown > 0 || h.Torn || a.Later
-	a.found.Interrupted, a.found.Exact = a.Remote && off, !off
+	a.Found.Interrupted, a.Found.Exact = a.Remote && off, !off
 	if h.Torn {
 		a.note("the ledger's last record is torn: its operation counts as unknown")
 	}
@@ -84,14 +84,14 @@ func (a *Auditor) Audit(ctx context.Context) (results.Audit, error) {
 		}
 	}
 	if err = cmp.Or(err, a.corrupt, unverified); err != nil {
-		return a.found, fmt.Errorf("verification: %w", err)
+		return fmt.Errorf("verification: %w", err)
 	}
 	if u, ok := a.Mailbox.(models.UIDs); ok {
 		a.uids(u)
 	}
-	take(&a.found, &m)
+	take(&a.Found, &m)
 	a.complete(m.Messages)
-	return a.found, nil
+	return nil
 }
 
 // complete compares how many messages the store and the ledger have. The store may have messages of which the ledger
@@ -111,8 +111,8 @@ func (a *Auditor) complete(messages int64) {
 			known++
 		}
 	}
-	if messages > known {
-		a.found.Fault = fmt.Sprintf("the store has %d messages, and the ledger %d: its records are incomplete, or another run "+
+	if messages > known && a.Found.Fault == "" {
+		a.Found.Fault = fmt.Sprintf("the store has %d messages, and the ledger %d: its records are incomplete, or another run "+
 			"has worked on the data set", messages, known)
 	}
 }
@@ -126,8 +126,8 @@ func take(f *results.Audit, m *models.Audit) {
 }
 
 func (a *Auditor) note(format string, args ...any) {
-	if len(a.found.Notes) < maxNotes {
-		a.found.Notes = append(a.found.Notes, fmt.Sprintf(format, args...))
+	if len(a.Found.Notes) < maxNotes {
+		a.Found.Notes = append(a.Found.Notes, fmt.Sprintf(format, args...))
 	}
 }
 
@@ -147,7 +147,7 @@ func (a *Auditor) message(ctx context.Context, f *models.Folder, h models.Handle
 		return nil
 	case unanswered(got.err):
 		a.note("message %x of account %s, folder %s cannot be read: %v", h[:16], f.Account.Address, f.Name, got.err)
-		if a.found.Unread++; a.found.Unread > unreadMost {
+		if a.Found.Unread++; a.Found.Unread > unreadMost {
 			return fmt.Errorf("more than %d messages cannot be read, the last: %w", unreadMost, got.err)
 		}
 		return nil
@@ -186,7 +186,7 @@ func (a *Auditor) compare(ctx context.Context, account *models.Account, entries 
 		switch {
 		case unanswered(got.err): // it is counted
 		case errors.Is(got.err, drivers.ErrCorrupt):
-			a.found.Corrupt++ // whether it was deleted or not
+			a.Found.Corrupt++ // whether it was deleted or not
 			a.about(e, fmt.Sprintf("is damaged: %v", got.err))
 		default:
 			a.judge(e, listed, !errors.Is(got.err, models.ErrNotFound), got.err == nil && got.digest == e.Digest)
@@ -232,7 +232,7 @@ func (a *Auditor) about(e *Entry, fault string) {
 // judge counts one message as verified or faulty. listed: the folder lists it; opens: it can
 // be opened, which a models.Keeper may also do with a deleted one; whole: its content is what was delivered.
 func (a *Auditor) judge(e *Entry, listed, opens, whole bool) {
-	n, fault := &a.found, ""
+	n, fault := &a.Found, ""
 	switch {
 	case e.State == Gone:
 		if _, keeps := a.Mailbox.(models.Keeper); listed || opens && !keeps {

@@ -220,7 +220,7 @@ func (a *Auditor) ascend(u models.UIDs, entries []int32) {
 			fault = "is below that of a message that was acknowledged before"
 		}
 		if fault != "" {
-			a.found.BadUIDs++
+			a.Found.BadUIDs++
 			a.note("UID %d of account %s, folder %s %s", uid, a.Address(int(e.Place.Account)),
 				a.Folder(int(e.Place.Account), int(e.Place.Folder)), fault)
 		}

@@ -38,9 +38,9 @@ func TestJudge(t *testing.T) {
 		{GoneOrLive, opens, true, results.Audit{}},
 	} {
 		w := Auditor{Address: plan.Address, Folder: func(_, f int) string { return plan.FolderName(f) }}
-		w.found.Interrupted = c.interrupted
+		w.Found.Interrupted = c.interrupted
 		w.judge(&Entry{State: c.state}, c.found&listed > 0, c.found&opens > 0, c.found&whole > 0)
-		if a := w.found; a.Verified != c.want.Verified || a.Lost != c.want.Lost || a.Corrupt != c.want.Corrupt || a.Resurrected != c.want.Resurrected {
+		if a := w.Found; a.Verified != c.want.Verified || a.Lost != c.want.Lost || a.Corrupt != c.want.Corrupt || a.Resurrected != c.want.Resurrected {
 			t.Errorf("state %d, found %03b, interrupted %v: %+v", c.state, c.found, c.interrupted, a)
 		}
 	}
@@ -56,8 +56,8 @@ func TestKeeper(t *testing.T) {
 	for listed, want := range map[bool]int64{false: 0, true: 1} {
 		w := Auditor{Address: plan.Address, Folder: func(_, f int) string { return plan.FolderName(f) }, Mailbox: keeper{}}
 		w.judge(&Entry{State: Gone}, listed, true, true)
-		if w.found.Resurrected != want {
-			t.Errorf("a deleted message, listed %t, opened: %d still there, want %d", listed, w.found.Resurrected, want)
+		if w.Found.Resurrected != want {
+			t.Errorf("a deleted message, listed %t, opened: %d still there, want %d", listed, w.Found.Resurrected, want)
 		}
 	}
 }

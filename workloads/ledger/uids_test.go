@@ -51,8 +51,8 @@ func TestUIDs(t *testing.T) {
 			number := []string{"0", "1"}
 			a := Auditor{History: h, Address: func(i int) string { return number[i] }, Folder: func(_, i int) string { return number[i] }}
 			a.uids(counter{})
-			if notes := strings.Join(a.found.Notes, "\n"); a.found.BadUIDs != c.bad || !strings.Contains(notes, c.note) || (notes == "") != (c.bad == 0) {
-				t.Errorf("%d bad, notes %q; want %d, %q", a.found.BadUIDs, notes, c.bad, c.note)
+			if notes := strings.Join(a.Found.Notes, "\n"); a.Found.BadUIDs != c.bad || !strings.Contains(notes, c.note) || (notes == "") != (c.bad == 0) {
+				t.Errorf("%d bad, notes %q; want %d, %q", a.Found.BadUIDs, notes, c.bad, c.note)
 			}
 		})
 	}

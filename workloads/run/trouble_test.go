@@ -304,7 +304,8 @@ func TestAuditOfAnEngineInTrouble(t *testing.T) {
 				Rows:    func(context.Context) (models.Audit, error) { return models.Audit{}, nil },
 				Address: plan.Address, Folder: func(_, f int) string { return plan.FolderName(f) },
 			}
-			found, err = a.Audit(t.Context())
+			err = a.Audit(t.Context())
+			found = a.Found
 		})
 		return found, err
 	}

@@ -25,20 +25,17 @@ func (t *Target) Populate(ctx context.Context) (load *Load, err error) {
 	t.remember()
 	d := t.Dataset
 	d.Closed, d.Durability = false, t.Caps.Durability.String()
-	var h *ledger.History
-	switch {
-	case !t.reused:
+	if !t.reused {
 		load = &Load{}
 		d.begin(&load.growth, t.Census)
-	default:
-		if h, err = d.history(t.Dir); err != nil {
-			return nil, err
-		}
-		if !d.Complete || d.Mail != t.wanted.Mail {
-			if load, err = t.next(t.wanted, t.Census, loaded(h)); err != nil {
-				return nil, err
-			}
-		}
+		return t.deliver(ctx, load, nil)
+	}
+	h, err := d.history(t.Dir)
+	if err == nil && (!d.Complete || d.Mail != t.wanted.Mail) {
+		load, err = t.next(t.wanted, t.Census, loaded(h))
+	}
+	if err != nil {
+		return nil, err
 	}
 	return t.deliver(ctx, load, h)
 }
@@ -50,27 +47,6 @@ func (t *Target) remember() {
 		t.Live.keepDeleted = t.Live.keepDeleted || mix.Has(workloads.Restore)
 		t.Live.keepAttached = t.Live.keepAttached || mix.Has(workloads.Attachment)
 	}
-}
-
-// eachAccount calls do for all users, by several workers.
-func (t *Target) eachAccount(ctx context.Context, do func(ctx context.Context, mb models.Mailbox, u int) error) error {
-	g, ctx := errgroup.WithContext(ctx)
-	n := min(max(1, t.Workers), t.Census.Users())
-	for i := range n {
-		some := func(mb models.Mailbox) error {
-			for u := i; u < t.Census.Users() && ctx.Err() == nil; u += n {
-				if !t.Census.Has(u) {
-					continue
-				}
-				if err := do(ctx, mb, u); err != nil {
-					return err
-				}
-			}
-			return ctx.Err()
-		}
-		g.Go(func() error { return crash.Guard(func() error { return t.withMailbox(some) }) })
-	}
-	return g.Wait()
 }
 
 // withMailbox calls do with a mailbox on a session of its own.
@@ -94,9 +70,23 @@ func (t *Target) completeAccounts(ctx context.Context) error {
 			return err
 		}
 	}
-	return t.eachAccount(ctx, func(ctx context.Context, mb models.Mailbox, u int) error {
-		return t.completeAccount(ctx, mb, u)
-	})
+	g, ctx := errgroup.WithContext(ctx)
+	n := min(max(1, t.Workers), t.Census.Users())
+	for i := range n {
+		some := func(mb models.Mailbox) error {
+			for u := i; u < t.Census.Users() && ctx.Err() == nil; u += n {
+				if !t.Census.Has(u) {
+					continue
+				}
+				if err := t.completeAccount(ctx, mb, u); err != nil {
+					return err
+				}
+			}
+			return ctx.Err()
+		}
+		g.Go(func() error { return crash.Guard(func() error { return t.withMailbox(some) }) })
+	}
+	return g.Wait()
 }
 
 func (t *Target) completeAccount(ctx context.Context, mb models.Mailbox, u int) (err error) {
@@ -186,7 +176,7 @@ func (t *Target) deliver(ctx context.Context, load *Load, h *ledger.History) (_ 
 		return nil, err
 	}
 	if h != nil {
-		if err := t.reload(ctx, h); err != nil {
+		if err := t.reload(h); err != nil {
 			return nil, err
 		}
 	}
@@ -197,7 +187,7 @@ func (t *Target) deliver(ctx context.Context, load *Load, h *ledger.History) (_ 
 	if err := t.note(); err != nil {
 		return nil, err
 	}
-	if load.Messages = t.Dataset.last().Messages; load.Messages == 0 && t.reused {
+	if load.Messages = t.Dataset.last().Messages; load.Messages == 0 && load.growth.Step > 0 {
 		return nil, t.Loaded()
 	}
 	load.Stream = t.Census.LoadStream(&load.growth)

@@ -128,10 +128,10 @@ func Datasets(dir, engine string) (models []string) {
 // write replaces the data set's file.
 func (d *Dataset) write(dir string) error {
 	b, err := json.MarshalIndent(d, "", "  ")
-	if err != nil {
-		return fmt.Errorf("write data set: %w", err)
+	if err == nil {
+		err = private.WriteFile(filepath.Join(dir, datasetFile), append(b, '\n'))
 	}
-	if err := private.WriteFile(filepath.Join(dir, datasetFile), append(b, '\n')); err != nil {
+	if err != nil {
 		return fmt.Errorf("write data set: %w", err)
 	}
 	return nil

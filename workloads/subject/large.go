@@ -3,9 +3,7 @@ package subject
 import (
 	"context"
 	"os"
-	"runtime"
 	"runtime/debug"
-	"runtime/metrics"
 
 	"golang.org/x/sync/semaphore"
 
@@ -36,41 +34,6 @@ func (b *Budget) Take(ctx context.Context, n int64) (held int64, waited bool, er
 	}
 	return n, true, nil
 }
-
-// Hold waits as Take does, and calls do.
-func (b *Budget) Hold(ctx context.Context, n int64, do func() error) error {
-	held, _, err := b.Take(ctx, n)
-	if err != nil {
-		return err
-	}
-	defer b.Release(held)
-	return do()
-}
-
-// Release gives n bytes back to the budget.
-func (b *Budget) Release(n int64) {
-	if n == 0 {
-		return
-	}
-	// By itself the collector runs next to the threads that create garbage. With two processors for
-	// twenty threads it comes too late. So it runs here if there may be a few large messages to
-	// collect. With a large live heap, a collection is too expensive.
-	if n >= collectFrom && b.Most == largeLeast {
-		s := []metrics.Sample{
-			{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/heap:bytes"},
-		}
-		metrics.Read(s)
-		objects, live, scanned := s[0].Value.Uint64(), s[1].Value.Uint64(), s[2].Value.Uint64()
-		if objects > live+2*collectFrom && scanned < 64<<20 {
-			runtime.GC()
-		}
-	}
-	b.Weighted.Release(n)
-}
-
-// An operation that holds collectFrom bytes or more collects its garbage, unless the user
-// allows more memory.
-const collectFrom = 8 << 20
 
 // largeLeast is the budget unless the user allows more memory: with it, 32 clients with any
 // mail take less than 300 MB.

@@ -10,18 +10,17 @@
 package subject
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/validate"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/audit"
+	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/ledger"
@@ -195,27 +194,25 @@ func (t *Target) Audit(ctx context.Context) (*results.Audit, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	if err := t.Dataset.lacking(h); err != nil { // what it does have is compared
+	if err := t.Dataset.lacking(h); err != nil { // the messages that it does have are compared
 		found.Fault = err.Error()
 	}
-	a := ledger.Auditor{
-		Promise: t.Dataset.Promise, History: h, Remote: t.Engine.Remote,
-		Later: t.Dataset.Interrupted, Whole: t.Dataset.Of == 0,
-		Rows: t.auditRows, Address: plan.Address, Folder: func(_, f int) string { return plan.FolderName(f) },
-	}
-	fault := found.Fault
-	err = t.withMailbox(func(mb models.Mailbox) (err error) {
-		a.Mailbox = mb
-		found, err = a.Audit(ctx)
+	err = t.withMailbox(func(mb models.Mailbox) error {
+		a := ledger.Auditor{
+			Found: found, Mailbox: mb, Promise: t.Dataset.Promise, History: h, Remote: t.Engine.Remote,
+			Later: t.Dataset.Interrupted, Whole: t.Dataset.Of == 0,
+			Rows: t.auditRows, Address: plan.Address, Folder: func(_, f int) string { return plan.FolderName(f) },
+		}
+		err := a.Audit(ctx)
+		found = a.Found
 		return err
 	})
-	if errors.Is(err, drivers.ErrCorrupt) {
-		fault, err = err.Error(), nil
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, drivers.ErrCorrupt):
+		found.Fault, err = err.Error(), nil
+	case err != nil:
 		found.Error = err.Error()
 	}
-	found.Model, found.Engine, found.Fault = t.Model.Name, t.Engine.Name, cmp.Or(fault, found.Fault)
 	return &found, err
 }
 
@@ -261,18 +258,19 @@ func (t *Target) next(want *Dataset, census *plan.Census, has loads) (*Load, err
 		return nil, shrinks("it has %d users with %d folders, and the workload %d with %d",
 			d.last().Users, d.last().Folders, census.Users(), census.Folders())
 	}
-	for _, place := range slices.SortedFunc(maps.Keys(has.in), func(a, b ledger.Place) int {
-		return cmp.Or(cmp.Compare(a.Account, b.Account), cmp.Compare(a.Folder, b.Folder))
-	}) {
-		u, f := int(place.Account), int(place.Folder)
-		if u >= census.Users() || f >= census.FolderCount(u) {
-			return nil, shrinks("it has %d messages in folder %d of account %d, which the workload's population does not have",
-				has.in[place], f, u)
+	var kept int64
+	for u := range census.Users() {
+		for f := range census.FolderCount(u) {
+			n, most := has.of(u, f), census.FolderMessages(u, f)
+			if n > most {
+				return nil, shrinks("folder %s of %s was loaded with %d messages, and the workload has %d",
+					plan.FolderName(f), plan.Address(u), n, most)
+			}
+			kept += int64(n)
 		}
-		if most := census.FolderMessages(u, f); has.in[place] > most {
-			return nil, shrinks("folder %s of %s was loaded with %d messages, and the workload has %d",
-				plan.FolderName(f), plan.Address(u), has.in[place], most)
-		}
+	}
+	if kept < has.messages {
+		return nil, shrinks("it has %d messages in folders which the workload's population does not have", has.messages-kept)
 	}
 	l := &Load{Note: fmt.Sprintf("grows from %d to %d messages", has.messages, census.Messages())}
 	if !d.Complete {
@@ -281,9 +279,7 @@ func (t *Target) next(want *Dataset, census *plan.Census, has loads) (*Load, err
 		}
 		l.Note = fmt.Sprintf("continues a load that was interrupted, with %d of %d messages", has.messages, census.Messages())
 	}
-	l.growth = plan.Growth{Step: len(d.Steps), First: has.next, Has: func(user, folder int) int {
-		return has.in[ledger.Place{Account: uint32(user), Folder: uint16(folder)}]
-	}}
+	l.growth = plan.Growth{Step: len(d.Steps), First: has.next, Has: has.of}
 	d.begin(&l.growth, census)
 	d.Workload, d.Mail = want.Workload, want.Mail
 	return l, nil
@@ -294,6 +290,11 @@ type loads struct {
 	in       map[ledger.Place]int // by folder; one that is not in it has none
 	messages int64
 	next     uint64 // number of the next message
+}
+
+// of returns how many messages of a folder were delivered.
+func (l *loads) of(user, folder int) int {
+	return l.in[ledger.Place{Account: uint32(user), Folder: uint16(folder)}]
 }
 
 // loaded counts a ledger's deliveries of loads. Those of unknown outcome count: a load does not try them again.
@@ -309,50 +310,27 @@ func loaded(h *ledger.History) loads {
 	return l
 }
 
-// reload fills the live set from the ledger of the runs before.
-func (t *Target) reload(ctx context.Context, h *ledger.History) error {
+// reload fills the live set from the ledger of the runs before. A ledger does not say which messages have attachments,
+// and the mail of loads is made again for that, if the workload reads some.
+func (t *Target) reload(h *ledger.History) error {
+	reader, m := t.Mail.Reader(), new(mail.Message)
 	for i := range h.Entries {
 		e := &h.Entries[i]
-		if u, f := int(e.Place.Account), int(e.Place.Folder); u >= len(t.Live.Accounts) ||
-			f >= len(t.Live.Accounts[u].Folders) {
+		u, n := int(e.Place.Account), int(e.Place.Folder)
+		if u >= len(t.Live.Accounts) || n >= len(t.Live.Accounts[u].Folders) {
 			return fmt.Errorf("the ledger in %s is not of this data set: it names folder %d of account %d, which the population "+
-				"does not have", t.Dir, f, u)
+				"does not have", t.Dir, n, u)
 		}
-		if e.State == ledger.Live && !e.Labeled {
-			f := t.Live.Accounts[e.Place.Account].Folders[e.Place.Folder]
-			t.Live.Add(f.FolderSet, e.Handle, nil, e.Held.Holding())
+		if e.State != ledger.Live || e.Labeled {
+			continue
 		}
-	}
-	if t.Live.keepAttached {
-		return t.learnAttachments(ctx)
-	}
-	return nil
-}
-
-// learnAttachments opens some of the newest messages of each folder, to find a few that have
-// attachments: a ledger does not say which do.
-func (t *Target) learnAttachments(ctx context.Context) error {
-	return t.eachAccount(ctx, func(ctx context.Context, mb models.Mailbox, u int) error {
-		var o models.Opened
-		for _, f := range t.Live.Accounts[u].Folders {
-			for rank := range min(attachedMost, f.Len()) {
-				h, _ := f.Read(rank)
-				f.Release(h)
-				err := t.Large.Hold(ctx, t.Live.Holding(h).Open, func() error {
-					err := mb.Open(ctx, f.Ref, h, &o)
-					o.Body = models.Reuse(o.Body)
-					return err
-				})
-				if errors.Is(err, drivers.ErrTooLarge) {
-					continue // its text body is too large; other messages will do
-				} else if err != nil {
-					return fmt.Errorf("open a message of the data set: %w", err)
-				}
-				if len(o.Attachments) > 0 {
-					f.attach(h, o.Attachments[0].Name)
-				}
+		m.Attachments = nil
+		if t.Live.keepAttached && plan.OfLoad(e.N) {
+			if err := reader.Message(e.N, time.Time{}, m); err != nil {
+				return fmt.Errorf("message %d of the data set: %w", e.N, err)
 			}
 		}
-		return nil
-	})
+		t.Live.Add(t.Live.Accounts[u].Folders[n].FolderSet, e.Handle, m, e.Held.Holding())
+	}
+	return nil
 }
