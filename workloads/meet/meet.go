@@ -35,9 +35,8 @@ const (
 	// atMost is how long the engine may take to make the table, or to write a mark.
 	atMost = time.Minute
 
-	failedPoint = "failed"
-	// The part of the run in which all segments leave it, and its only point.
-	leaving, donePoint = "run: ", "done"
+	// Points of the whole run: a segment cannot go on, and it has left.
+	failedPoint, leftPoint = "failed", "left"
 )
 
 // longWait is how long a wait lasts before it is noted. Tests lower it.
@@ -57,7 +56,7 @@ type Segments struct {
 	// on the engine.
 	FirstGone bool
 
-	part              string       // part of the run; the prefix of its points
+	part              string       // part of the run; the prefix of its points of barriers
 	lost              map[int]bool // segments that were late once: this one does not wait for them again
 	store             drivers.Store
 	session           drivers.Session
@@ -157,18 +156,17 @@ func (s *Segments) late(segment int) error {
 		"from the engine", ErrGone, segment, s.Timeout)
 }
 
-// Begin begins a part of the run. From now on points belong to that part, and earlier failures
-// of other segments do not count.
+// Begin begins a part of the run, to which points belong from now on.
 func (s *Segments) Begin(part string) { s.part = part + ": " }
 
 // Barrier waits until all segments have come to the point, and returns in all of them at the
 // same time, as far as their machines' clocks agree. If the clocks differ, all return within
 // a second.
 func (s *Segments) Barrier(ctx context.Context, point string) error {
-	if err := s.note(ctx, point, ""); err != nil {
+	if err := s.note(ctx, s.part+point, ""); err != nil {
 		return err
 	}
-	there, err := s.await(ctx, point, s.Segment.Of, false)
+	there, err := s.await(ctx, s.part+point, s.Segment.Of, failedPoint)
 	if err != nil {
 		return err
 	}
@@ -187,9 +185,9 @@ func (s *Segments) First(ctx context.Context, point, says string, do func() erro
 		if err := do(); err != nil {
 			return err
 		}
-		return s.note(ctx, point, says)
+		return s.note(ctx, s.part+point, says)
 	}
-	there, err := s.await(ctx, point, 1, false)
+	there, err := s.await(ctx, s.part+point, 1, failedPoint)
 	if err != nil {
 		return err
 	}
@@ -200,21 +198,22 @@ func (s *Segments) First(ctx context.Context, point, says string, do func() erro
 	return do()
 }
 
-// Done marks that this segment is done with the part of the run. The first segment waits until every other
-// has marked it or is lost. The error is ErrGone if some are lost and all others are done.
-func (s *Segments) Done(ctx context.Context) error {
-	if err := s.note(ctx, donePoint, ""); err != nil || s.Segment.Index > 1 {
+// Done marks that this segment is done with the part of the run. The first segment waits until every other is, or has
+// left the run. The error is ErrGone if some do not come, and all others are done.
+func (s *Segments) Done(ctx context.Context) error { return s.done(ctx, s.part+"done") }
+
+func (s *Segments) done(ctx context.Context, point string) error {
+	if err := s.note(ctx, point, ""); err != nil || s.Segment.Index > 1 {
 		return err
 	}
-	_, err := s.await(ctx, donePoint, s.Segment.Of, true)
+	_, err := s.await(ctx, point, s.Segment.Of, leftPoint)
 	return err
 }
 
-// Leave ends this segment's part in the run. The first segment drops the marks when all others have left, or are
-// lost; then the error is ErrGone. An interrupted one does not wait for them. The others return nil.
+// Leave ends this segment's part in the run. The first segment drops the marks when all others have left, or do not
+// come; then the error is ErrGone. An interrupted one does not wait for them. The others return nil.
 func (s *Segments) Leave(ctx context.Context) error {
-	s.part = leaving
-	err := s.Done(ctx)
+	err := s.done(ctx, leftPoint)
 	switch {
 	case s.Segment.Index > 1:
 		return nil // the first one waits, and says who is missing
@@ -233,39 +232,39 @@ func (s *Segments) Fail(ctx context.Context, why error) error {
 	return s.note(ctx, failedPoint, why.Error())
 }
 
-// await waits until the first so many segments have come to a point of this part of the run, and returns the marks
-// there. The error is ErrGone if some are lost: they have failed, also at that point, have left the run, or are late.
-// Then the wait ends, or with all when every other has come.
-func (s *Segments) await(ctx context.Context, point string, first int, all bool) (there map[int]mark, err error) {
+// await waits until the first so many segments have come to a point, and returns the marks there. One that has come to
+// the other point is not waited for, and if that is failedPoint, the wait ends. The error is ErrGone if some do not come.
+func (s *Segments) await(
+	ctx context.Context, point string, first int, other string,
+) (there map[int]mark, err error) {
 	err = s.until(ctx, func(late bool) (string, error) {
-		left, lerr := s.marks(ctx, leaving+donePoint)
-		failed, ferr := s.marks(ctx, s.part+failedPoint)
-		if there, err = s.marks(ctx, s.part+point); cmp.Or(lerr, ferr, err) != nil { // last: a segment may come and leave
-			return "", cmp.Or(lerr, ferr, err)
+		ended, err := s.marks(ctx, other)
+		if err != nil {
+			return "", err
+		}
+		if there, err = s.marks(ctx, point); err != nil {
+			return "", err
 		}
 		var missing []string
 		var gone []error
 		for i := 1; i <= first; i++ {
 			_, come := there[i]
-			why, has := failed[i]
-			_, ended := left[i]
+			why, has := ended[i]
 			switch {
-			case has && i != s.Segment.Index:
+			case has && other == failedPoint && i != s.Segment.Index:
 				cause := strings.TrimPrefix(why.says, ErrGone.Error()+": ")
-				gone = append(gone, fmt.Errorf("%w: segment %d: %s", ErrGone, i, cause))
-			case come:
-			case ended:
-				gone = append(gone, fmt.Errorf("%w: segment %d has ended", ErrGone, i))
+				return "", fmt.Errorf("%w: segment %d: %s", ErrGone, i, cause)
+			case come || has:
 			case late || s.lost[i]:
 				gone = append(gone, s.late(i))
 			default:
 				missing = append(missing, strconv.Itoa(i))
 			}
 		}
-		if len(gone) > 0 && (!all || len(missing) == 0) {
-			return "", errors.Join(gone...)
+		if len(missing) > 0 {
+			return strings.Join(missing, ", "), nil
 		}
-		return strings.Join(missing, ", "), nil
+		return "", errors.Join(gone...)
 	})
 	return there, err
 }
@@ -276,10 +275,10 @@ type mark struct {
 	says string
 }
 
-// note notes that this segment has come to a point of this part of the run.
+// note notes that this segment has come to a point.
 func (s *Segments) note(ctx context.Context, point, says string) error {
 	args := []drivers.Value{
-		drivers.Text(s.part + point), drivers.Int(int32(s.Segment.Index)), drivers.Bigint(time.Now().UnixMicro()),
+		drivers.Text(point), drivers.Int(int32(s.Segment.Index)), drivers.Bigint(time.Now().UnixMicro()),
 		drivers.Text(says),
 	}
 	// The other segments wait for the mark, so an interrupted segment writes it too.

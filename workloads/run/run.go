@@ -51,7 +51,7 @@ func Run(ctx context.Context, c Config) (result *results.Run, err error) {
 	}
 	open := map[string]*combination{} // by folder: those whose stores are loaded, for a later task
 	for i, t := range r.tasks {       // if one cannot be executed, the next one loads its data set again
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || r.gaveUp {
 			break
 		}
 		r.at = Progress{
@@ -231,6 +231,7 @@ type runner struct {
 	started  time.Time
 	at       Progress                  // the combination under way
 	segments map[string]*meet.Segments // segments that load an engine together, by engine
+	gaveUp   bool                      // a segment cannot go on, and ends the run of all
 	left     timeLeft
 	warm     map[string]bool // models on engines that a warm-up of a sweep has run
 }

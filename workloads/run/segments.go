@@ -74,6 +74,9 @@ func (r *runner) leave(ctx context.Context) {
 	left := func(format string, args ...any) { r.result.Left = append(r.result.Left, fmt.Sprintf(format, args...)) }
 	for _, name := range slices.Sorted(maps.Keys(r.segments)) {
 		s, namespace := r.segments[name], r.config.namespace("segments")
+		if ctx.Err() != nil && !r.gaveUp {
+			_ = s.Fail(ctx, ctx.Err())
+		}
 		clean := fmt.Sprintf("%q drops them", subject.Clean(name, namespace, r.config.contact(name)))
 		if err := s.Leave(ctx); errors.Is(err, meet.ErrGone) {
 			r.note(err.Error())
@@ -109,17 +112,19 @@ func (c *combination) namespace() string {
 // trialName is the same in all segments.
 func (c *combination) trialName() string { return fmt.Sprintf("%s %d", c.model.Name, c.trial) }
 
-// together waits until all segments have come to this point of the combination.
+// together waits until all segments have come to this point of the combination. One that was interrupted does not come.
 func (c *combination) together(ctx context.Context, point string) error {
-	if c.segments == nil {
-		return nil
+	if c.segments == nil || ctx.Err() != nil {
+		return ctx.Err()
 	}
 	return c.segments.Barrier(ctx, point)
 }
 
-// giveUp notifies the other segments that this one cannot go on with the combination.
+// giveUp notifies the other segments that this one cannot go on. That ends the run of all: what they have measured
+// until then is no whole run.
 func (c *combination) giveUp(ctx context.Context, why error) {
 	if c.segments != nil {
+		c.runner.gaveUp = true
 		_ = c.segments.Fail(ctx, why) // the reason is in the results of this segment
 	}
 }

@@ -99,7 +99,9 @@ func (c *combination) run(ctx context.Context) (open bool) {
 			c.runner.save()
 		}
 	}
-	if !c.endTogether(ctx) {
+	if err := c.together(ctx, "end of phases"); err != nil { // else these phases are no part of a whole run
+		c.giveUp(ctx, err)
+		c.notDone(ctx, "wait for the other segments", err)
 		return false
 	}
 	c.examined(ctx)
@@ -269,20 +271,6 @@ func (c *combination) notDone(ctx context.Context, name string, err error) {
 	c.cell.Kind, c.cell.Evidence = results.KindStep, nil
 	c.cell.Error, c.cell.Stack = err.Error(), stack(err)
 	c.add(ctx, &step, nil)
-}
-
-// endTogether waits until all segments have executed their last phase. If one has not, because it
-// died, the phases of this one are no part of a whole run.
-func (c *combination) endTogether(ctx context.Context) bool {
-	err := ctx.Err() // one that was interrupted in its last phase must not come to the barrier
-	if err == nil {
-		err = c.together(ctx, "end of phases")
-	}
-	if err != nil {
-		c.giveUp(ctx, err)
-		c.notDone(ctx, "wait for the other segments", err)
-	}
-	return err == nil
 }
 
 // load makes the data set, or uses the one that is there. A smaller data set grows, and
