@@ -75,9 +75,6 @@ func (p *phase) progress(all *latency.Op, from, to time.Duration, last bool) Pro
 	case p.Phase.Duration > 0:
 		pr.Fraction = min(1, float64(to)/float64(p.Phase.Duration))
 	}
-	if pr.Fraction > 0 && !last {
-		pr.ETA = time.Duration(float64(to)/pr.Fraction) - to
-	}
 	return pr
 }
 

@@ -79,7 +79,6 @@ type Progress struct {
 	Total    int64   // operations of the phase; 0: not known
 	Fraction float64 // share of the phase that is done, 0 to 1; negative: not known
 	Rate     float64 // successful operations a second: of the last window, at the end of the phase
-	ETA      time.Duration
 	// P50 and P99 are those of all operations of the phase that succeeded so far; 0: too few.
 	P50, P99 time.Duration
 	Finished bool

@@ -2,7 +2,6 @@ package run
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -107,14 +106,12 @@ func (p Progress) amount(room int) string {
 	return text()
 }
 
-// timeLeft estimates how long a run still takes. The combination under way takes as long as its own progress and the
-// plan say, and a later one as long as the plan says, in proportion to the time that those before took.
+// timeLeft says how much of a run is done, as its plan and the progress of the phase under way say, and how long the
+// rest takes if it goes on as it did so far.
 type timeLeft struct {
-	each []*Estimate // what each combination does
-
-	started, began, phaseBegan time.Time // when the run, this combination and this phase began
-	combination                int
-	next                       int // number of the phase after this one
+	each    []*Estimate // what each combination does
+	started time.Time
+	done    float64 // seconds of the plan that are over
 }
 
 // note adds to p how much of the run is done and how long the rest takes.
@@ -122,30 +119,17 @@ func (l *timeLeft) note(p *Progress, now time.Time) {
 	if p.Combination < 1 || p.Combination > len(l.each) { // segments meet before the first; an audit has no plan
 		return
 	}
-	if p.Combination != l.combination {
-		l.combination, l.began, l.next = p.Combination, now, 0
+	done := planned(l.each[:p.Combination-1])
+	for _, x := range l.each[p.Combination-1].Phases {
+		if p.Phase == x.Name || strings.HasPrefix(p.Phase, x.Name+stepOf) {
+			l.done = max(l.done, done+x.Seconds*p.Fraction)
+		}
+		done += x.Seconds
 	}
-	phases := l.each[p.Combination-1].Phases
-	at := slices.IndexFunc(phases, func(x PlanPhase) bool {
-		return p.Phase == x.Name || strings.HasPrefix(p.Phase, x.Name+stepOf)
-	})
-	if at >= 0 && at+1 != l.next {
-		l.next, l.phaseBegan = at+1, now
-	}
-	left := p.ETA.Seconds()
-	if at >= 0 && left == 0 && !p.Finished {
-		left = max(0, phases[at].Seconds-now.Sub(l.phaseBegan).Seconds())
-	}
-	for _, x := range phases[l.next:] {
-		left += x.Seconds
-	}
-	pace := 1.0
-	if before := planned(l.each[:p.Combination-1]); before > 0 {
-		pace = l.began.Sub(l.started).Seconds() / before
-	}
-	p.Left = duration(left + pace*planned(l.each[p.Combination:]))
 	elapsed := now.Sub(l.started)
-	p.Done = float64(elapsed) / float64(max(elapsed+p.Left, 1))
+	if p.Done = l.done / planned(l.each); p.Done > 0 {
+		p.Left = duration(elapsed.Seconds() * (1/p.Done - 1))
+	}
 }
 
 // planned is how many seconds combinations take, with one to open and close the store of each.

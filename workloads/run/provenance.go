@@ -3,7 +3,6 @@ package run
 import (
 	"cmp"
 	"context"
-	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -101,30 +100,25 @@ func (r *runner) phases(ctx context.Context, at *point) (all []results.Phase, er
 
 // addSchema notes the schema that a model ran with, once.
 func addSchema(r *results.Run, s *schemas.Schema) {
-	for _, have := range r.Schemas {
-		if have.Model == s.Name {
-			return
-		}
+	if slices.ContainsFunc(r.Schemas, func(have results.Schema) bool { return have.Model == s.Name }) {
+		return
 	}
 	schema := results.Schema{
 		Model: s.Name, Text: string(s.Source), SHA256: subject.Digest(s.Source), Parameters: s.Values(),
 	}
 	for _, q := range s.Parameters {
-		if len(q.Words) > 0 {
+		swept := r.Sweep != nil && slices.ContainsFunc(strings.Split(r.Sweep.Path, " with "), func(path string) bool {
+			return strings.HasPrefix(path, "models.") && strings.HasSuffix(path, "."+q.Name)
+		})
+		if swept || len(q.Words) > 0 {
 			delete(schema.Parameters, q.Name)
+		}
+		if len(q.Words) > 0 {
 			if schema.Words == nil {
 				schema.Words = map[string]string{}
 			}
 			schema.Words[q.Name] = q.Text(q.Value)
 		}
-	}
-	if r.Sweep != nil {
-		maps.DeleteFunc(schema.Parameters, func(name string, _ int) bool {
-			base, _, _ := strings.Cut(s.Name, "@")
-			return slices.ContainsFunc(strings.Split(r.Sweep.Path, " with "), func(path string) bool {
-				return path == "models."+base+"."+name || path == "models."+s.Name+"."+name
-			})
-		})
 	}
 	r.Schemas = append(r.Schemas, schema)
 }

@@ -95,35 +95,19 @@ func (f *Folder) Remove() error { return errors.Join(remove(f.path), f.Close()) 
 // remove removes a folder and its contents. The mark goes last: if the removal is interrupted,
 // Find still finds the rest.
 func remove(path string) error {
-	if err := empty(path); errors.Is(err, fs.ErrNotExist) {
+	entries, err := os.ReadDir(path)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
-	} else if err != nil {
+	}
+	for _, e := range entries {
+		if err == nil && e.Name() != Mark {
+			err = os.RemoveAll(filepath.Join(path, e.Name()))
+		}
+	}
+	if err != nil {
 		return err
 	}
 	return os.RemoveAll(path)
-}
-
-// empty removes all but the mark. It has closed the folder when it returns: Windows removes no
-// folder that is open.
-func empty(path string) error {
-	root, err := os.OpenRoot(path)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	entries, err := fs.ReadDir(root.FS(), ".")
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if e.Name() == Mark {
-			continue
-		}
-		if err := root.RemoveAll(e.Name()); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Left is a folder that a process left when it was killed. In JSON, fields are added, never removed.
@@ -135,35 +119,23 @@ type Left struct {
 
 // Find lists the folders in dir that killed processes left, and whose names match a pattern of
 // [filepath.Match].
-func Find(dir, pattern string) ([]Left, error) {
+func Find(dir, pattern string) (found []Left, err error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
-	} else if err != nil {
-		return nil, err
 	}
-	var found []Left
 	for _, e := range entries {
-		if ok, err := filepath.Match(pattern, e.Name()); err != nil {
-			return nil, err
-		} else if !ok {
-			continue
-		}
 		path := filepath.Join(dir, e.Name())
-		lock, err := lockLeft(path)
-		if err != nil {
+		if ok, _ := filepath.Match(pattern, e.Name()); !ok || !Abandoned(path) {
 			continue // the folder is somebody else's, in use, or gone meanwhile
 		}
 		l := Left{Path: path, Bytes: Size(path)}
 		if info, err := os.Stat(filepath.Join(path, Mark)); err == nil {
 			l.Since = info.ModTime().UTC().Truncate(time.Second)
 		}
-		if err := lock.Close(); err != nil {
-			return nil, err
-		}
 		found = append(found, l)
 	}
-	return found, nil
+	return found, err
 }
 
 // InUse reports whether a process has claimed the folder and lives.
