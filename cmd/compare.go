@@ -40,10 +40,10 @@ func newCompare() *cobra.Command {
 		"`FORMAT` of the report: text, json, markdown or html")
 	bindJSON(flags, "print JSON")
 	flags.BoolVar(&f.noFail, "no-fail", false, "exit with 0 even if a metric is worse")
-	flags.StringVar(&f.Turns.Workload, "run", "", "run `WORKLOAD` with both commands, interleaved, and compare; flags of "+
+	flags.StringVar(&f.workload, "run", "", "run `WORKLOAD` with both commands, interleaved, and compare; flags of "+
 		"run may follow it, such as 'quick -m james'")
-	flags.StringVar(&f.Turns.Base, baseSide, "", "`COMMAND` of the base build or configuration, with --run")
-	flags.StringVar(&f.Turns.New, newSide, "", "`COMMAND` of the new one")
+	flags.StringVar(&f.base, baseSide, "", "`COMMAND` of the base build or configuration, with --run")
+	flags.StringVar(&f.new, newSide, "", "`COMMAND` of the new one")
 	flags.Var(whole(&f.trials, 1, mostTrials), "trials",
 		fmt.Sprintf("take `N` turns (1 to %d), one trial of each side", mostTrials))
 	flags.StringVarP(&f.output, "output", "o", "",
@@ -63,6 +63,8 @@ type compareFlags struct {
 	all, noFail     bool
 
 	// Flags for runs that compare makes.
+	workload, base, new string
+
 	trials int
 	output string
 	quiet  bool
@@ -79,16 +81,16 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if f.Gates, err = compare.ParseGates(cmp.Or(strings.Join(f.thresholds, ","), compare.DefaultGates)); err != nil {
 		return usagef("--threshold %w", err)
 	}
-	interleave := f.Turns.Workload != ""
+	f.Builds = f.workload != ""
 	var c *compare.Comparison
 	switch {
-	case !interleave && len(args) != 2:
+	case !f.Builds && len(args) != 2:
 		return usagef("expected two folders of results, BASE and NEW; see \"mailbench compare --help\"")
-	case !interleave:
+	case !f.Builds:
 		c, err = f.compare(args[0], args[1])
 	case len(args) > 0:
 		return usagef("--run creates the results to compare: leave %q out, or leave --run out", strings.Join(args, " "))
-	case f.Turns.Base == "" || f.Turns.New == "":
+	case f.base == "" || f.new == "":
 		return usagef("--run needs the commands of both sides, --base and --new")
 	default:
 		c, err = f.inTurns(cmd.Context(), cmd.ErrOrStderr())
@@ -129,7 +131,7 @@ func (f *compareFlags) compare(base, new string) (*compare.Comparison, error) {
 				folders = mapped(inside, func(name string) string { return filepath.Join(dir, filepath.Dir(name)) })
 			}
 		}
-		sides[i].Name, f.Saved = dir, folders[0]
+		sides[i].Name = dir
 		for _, folder := range folders {
 			r, err := results.Open(folder)
 			if err != nil {
@@ -186,7 +188,7 @@ func compareCommand(dir string) string {
 func (f *compareFlags) commands() (map[string][]string, error) {
 	var shared []string
 	all := map[string][]string{}
-	for _, flag := range [][2]string{{"run", f.Turns.Workload}, {baseSide, f.Turns.Base}, {newSide, f.Turns.New}} {
+	for _, flag := range [][2]string{{"run", f.workload}, {baseSide, f.base}, {newSide, f.new}} {
 		name := flag[0]
 		line, err := shellquote.Split(flag[1])
 		switch {

@@ -16,8 +16,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kballard/go-shellquote"
-
 	"github.com/mailbench/mailbench/reports/significance"
 	"github.com/mailbench/mailbench/workloads/growth"
 	"github.com/mailbench/mailbench/workloads/results"
@@ -57,23 +55,18 @@ type Build struct {
 	Go      string `json:"go"`
 	Started string `json:"started"`
 	Runs    int    `json:"runs"`
-
-	workload string // words of run that measure it again
 }
 
 // Cell is one phase of one model on one engine on both sides.
 type Cell struct {
 	Subject
-	Load      string   `json:"load"` // open or closed loop
 	BaseCount int      `json:"base_trials"`
 	NewCount  int      `json:"new_trials"`
-	BaseTimed int      `json:"base_trials_timed"` // trials whose times were not left out
-	NewTimed  int      `json:"new_trials_timed"`
 	Why       string   `json:"why,omitempty"` // why the cell cannot be compared
 	Notes     []string `json:"notes,omitempty"`
 	Figures   []Figure `json:"figures"`
 
-	trials [2][]trial         // of each side, in the order in which they began
+	trials []trial            // those of the base first, each side in the order in which they began
 	shares map[string]float64 // the load by operation: of those that all trials have often enough for a p50
 	broken bool               // Why is a fault of the new build only
 	turns  bool               // the sides took turns: both see the same changes of the machine
@@ -132,17 +125,12 @@ type Options struct {
 	Gates []Gate
 	// Force compares runs that differ in more than the build, and trials that are not ok.
 	Force bool
-	// Turns are how the runs were made, if compare made them: by builds of one program. Schemas and engines belong
-	// to a build: if they differ, that is a note and no error.
-	Turns Turns
-	// Saved is the folder of a run of the new build, whose workload may be of a file and have overrides; "": not known.
-	Saved string
+	// Builds says that the sides are builds of one program that took turns. Schemas and engines belong to a build: if
+	// they differ, that is a note and no error.
+	Builds bool
 
 	permutations int // permutations that are tried; 0: significance.Permutations
 }
-
-// Turns are the workload with its flags and the commands of both sides that compare --run takes turns with.
-type Turns struct{ Workload, Base, New string }
 
 // Runs compares two sides. It is an error if they have nothing in common, and if
 // the runs differ in more than the build, unless o.Force is set.
@@ -157,10 +145,7 @@ func Runs(base, new Side, o Options) (*Comparison, error) {
 			}
 		}
 		r, e := s.Runs[0], &s.Runs[0].Environment
-		*to = Build{s.Name, e.Version, e.Commit, e.Dirty, e.Go, r.Started, len(s.Runs), r.Workload.Name}
-	}
-	if o.Saved != "" {
-		c.New.workload = "--from " + shellquote.Join(o.Saved)
+		*to = Build{s.Name, e.Version, e.Commit, e.Dirty, e.Go, r.Started, len(s.Runs)}
 	}
 	cells, alone := newCells(both, o.Force)
 	if c.Cells = cells; len(cells) == 0 { // there is nothing to force
@@ -169,7 +154,7 @@ func Runs(base, new Side, o Options) (*Comparison, error) {
 			"%s %s puts them side by side)", has, base.Name, new.Name)
 	}
 	var held []string
-	if c.Forced, held = Differences(base, new, o.Turns != Turns{}); len(c.Forced) > 0 && !o.Force {
+	if c.Forced, held = Differences(base, new, o.Builds); len(c.Forced) > 0 && !o.Force {
 		return nil, fmt.Errorf("the runs cannot be compared: %s (--force compares them all the same)", strings.Join(c.Forced, "; "))
 	}
 	for _, d := range held {
@@ -279,22 +264,14 @@ func (c *Comparison) sorted() (all, failing []*Figure) {
 // the regressions that only one of the rounds found. The metrics stay those of c: the second
 // round was made because of what the first one found, so only its own metrics are unbiased.
 func (c *Comparison) Confirm(first *Comparison) {
-	subject := func(regression string) string { // the reason may have other values in another round
-		subject, _, _ := strings.Cut(regression, ": ")
-		return subject
+	once := func(r string) bool {
+		subject, _, _ := strings.Cut(r, ": ") // the reason may have other values in another round
+		of := func(other string) bool { return other == subject || strings.HasPrefix(other, subject+": ") }
+		return !slices.ContainsFunc(c.Regressions, of) || !slices.ContainsFunc(first.Regressions, of)
 	}
-	counts := map[string]int{}
-	for _, r := range slices.Concat(c.Regressions, first.Regressions) {
-		counts[subject(r)]++
-	}
-	once := func(r string) bool { return counts[subject(r)] == 1 }
-	var unconfirmed []string
-	for _, r := range slices.Concat(c.Regressions, first.Regressions) {
-		if once(r) {
-			unconfirmed = append(unconfirmed, r)
-		}
-	}
-	c.Regressions = slices.DeleteFunc(c.Regressions, once)
+	unconfirmed := slices.Concat(c.Regressions, first.Regressions)
+	unconfirmed = slices.DeleteFunc(unconfirmed, func(r string) bool { return !once(r) })
+	c.Regressions = slices.DeleteFunc(slices.Clone(c.Regressions), once)
 	if n := len(c.Regressions); n > 0 {
 		c.Notes = append(c.Notes, fmt.Sprintf("this is the second round of trials; it confirms %d of %d regressions of the first",
 			n, len(first.Regressions)))

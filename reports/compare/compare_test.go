@@ -140,28 +140,20 @@ func TestUndecided(t *testing.T) {
 	}
 	first := c.Document().Sections[0].Says
 	var said []string
-	for _, s := range first[:5] {
+	for _, s := range first[:4] {
 		said = append(said, strings.TrimSpace(s.Lead+": "+s.Text))
 	}
 	want := []string{
 		"Note: base and new are the same build; any difference is chance or the machine",
 		": INCONCLUSIVE: no regression, but latency has too few trials to show one.",
 		"Next: run about 10 interleaved trials of each build:",
-		`: mailbench compare --base bin/old --new bin/new --trials 10 \`,
-		":   --run mine.yaml",
+		": mailbench compare --base bin/old --new bin/new --trials 10 --run mine.yaml",
 	}
 	if !slices.Equal(said, want) {
 		t.Errorf("it says\n%s\nwant\n%s", strings.Join(said, "\n"), strings.Join(want, "\n"))
 	}
 	if len(c.Notes) != 1 || !strings.Contains(c.Notes[0], "the same build") {
 		t.Errorf("the notes are %q", c.Notes)
-	}
-	c, err := Runs(base, fresh, Options{Saved: "results/a new"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := c.Document().Sections[0].Says[4].Text; got != `  --run '--from '\''results/a new'\'` {
-		t.Errorf("with a saved run, it runs %s", got)
 	}
 	fresh.Runs[0].Environment.Dirty = true
 	if c = compared(t, base, fresh, "*", false); len(c.Notes) != 0 {
@@ -242,19 +234,6 @@ func TestNext(t *testing.T) {
 		if text, trials := c.next(c.sorted()); text != tc.want || trials != tc.trials {
 			t.Errorf("%s: %d trials:\n%s\nwant\n%s", tc.name, trials, text, tc.want)
 		}
-	}
-}
-
-// The next command has the commands of the runs that compare made.
-func TestTurns(t *testing.T) {
-	base, fresh := pairOf(3)
-	c, err := Runs(base, fresh, Options{Turns: Turns{"quick -m james", "bin/a -x", "bin/b"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	says := c.Document().Sections[0].Says
-	if got, want := says[2].Text+"\n"+says[3].Text, "mailbench compare --base 'bin/a -x' --new bin/b --trials 10 \\\n  --run 'quick -m james'"; got != want {
-		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }
 
@@ -618,13 +597,13 @@ func TestRefused(t *testing.T) {
 		}
 		// The contents of builds are noted where builds are compared. All else is refused.
 		held := strings.Contains(want, "schema") || strings.HasSuffix(strings.Split(want, ":")[0], " of embedded") && !strings.HasPrefix(want, "durability")
-		c, err := Runs(base, fresh, Options{Gates: gates, Turns: Turns{Workload: "quick"}})
+		c, err := Runs(base, fresh, Options{Gates: gates, Builds: true})
 		if noted := err == nil && slices.Equal(c.Notes, []string{"the builds differ in " + want}); noted != held || held != (err == nil) {
 			t.Errorf("of builds: %v, and held by a build is %v: %s", err, held, want)
 		}
 		// All runs of a side are of one commit.
 		twice := Side{base.Name, []*results.Run{base.Runs[0], fresh.Runs[0]}}
-		if _, err := Runs(twice, base, Options{Gates: gates, Turns: Turns{Workload: "quick"}}); err == nil && held {
+		if _, err := Runs(twice, base, Options{Gates: gates, Builds: true}); err == nil && held {
 			t.Errorf("of builds: runs of one side differ in %s", want)
 		}
 	}

@@ -53,7 +53,7 @@ func (f *Figure) judge(interleaved bool) {
 	case !interleaved:
 		nearest = max(limit, drifts*e.Deviation)
 	}
-	invalid := func(o observed) bool { return o.cell.Verdict == results.Invalid }
+	invalid := func(t trial) bool { return t.cell.Verdict == results.Invalid }
 	switch {
 	case math.Abs(e.Difference) >= limit && (e.Low > nearest || e.High < -nearest):
 		f.Verdict = f.Measure.Verdict(*f.Base, *f.New)
@@ -128,7 +128,7 @@ func (f *Figure) counted() {
 // from each other, since they are of unlike messages. It is infinite if the sides do not have the same trials, each
 // with the same number of operations, or if there are too few of them.
 func (f *Figure) chance() float64 {
-	all := slices.SortedStableFunc(slices.Values(f.of.in), func(a, b observed) int {
+	all := slices.SortedStableFunc(slices.Values(f.of.in), func(a, b trial) int {
 		return cmp.Or(a.side-b.side, a.cell.Trial-b.cell.Trial)
 	})
 	base, fresh := all[:f.cell.BaseCount], all[f.cell.BaseCount:]
@@ -154,7 +154,7 @@ func (f *Figure) chance() float64 {
 // writes a store may have.
 func (c *Cell) sequential() bool {
 	first := map[int]map[string]int64{} // by the number of the trial
-	for _, t := range slices.Concat(c.trials[0], c.trials[1]) {
+	for _, t := range c.trials {
 		attempted := map[string]int64{}
 		for of := range t.run.All {
 			if of.Model != c.Model || of.Engine != c.Engine || of.Point != t.cell.Point || of.Trial > t.cell.Trial ||

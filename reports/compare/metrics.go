@@ -29,7 +29,7 @@ type Measure struct {
 	Text           func(v float64) string
 	scope          scope
 	// time is a time or rate: NaN if a trial does not have it, and infinite if it never ended.
-	time func(o *observed) float64
+	time func(o *trial) float64
 	// count is a counter: its mean over operations, and its standard deviation. The mean is NaN if a trial does not
 	// have it.
 	count func(o *results.Op) (mean, deviation float64)
@@ -64,7 +64,7 @@ var measures = []*Measure{
 		time: wholeLoad(func(l *results.Latency) float64 { return l.At(0.99) }),
 	},
 	{Name: "p99.9", Limit: 0.20, Text: words.Duration, time: percentile(0.999)},
-	{Name: "rate", Limit: 0.05, HigherIsBetter: true, Text: perSecond, time: func(o *observed) float64 {
+	{Name: "rate", Limit: 0.05, HigherIsBetter: true, Text: perSecond, time: func(o *trial) float64 {
 		if o.of.Arrivals != "closed" { // an open loop offers a rate of its own
 			return math.NaN()
 		}
@@ -90,7 +90,7 @@ var Names = results.Distinct(measures, func(m *Measure) string { return m.Name }
 func perSecond(v float64) string { return words.Amount(v) + "/s" }
 
 // typical is the p50 of each operation, weighted by its share, as in package ranking.
-func typical(o *observed) float64 {
+func typical(o *trial) float64 {
 	sum := 0.0
 	for _, op := range slices.Sorted(maps.Keys(o.shares)) { // the last digit of a sum depends on its order
 		one := o.of.Ops[op]
@@ -103,8 +103,8 @@ func typical(o *observed) float64 {
 }
 
 // wholeLoad is a time of all operations of a phase together.
-func wholeLoad(ns func(l *results.Latency) float64) func(o *observed) float64 {
-	return func(o *observed) float64 {
+func wholeLoad(ns func(l *results.Latency) float64) func(o *trial) float64 {
+	return func(o *trial) float64 {
 		if o.of.AllOps == nil {
 			return math.NaN()
 		}
@@ -113,8 +113,8 @@ func wholeLoad(ns func(l *results.Latency) float64) func(o *observed) float64 {
 }
 
 // percentile is the percentile p, 0 to 1, of everything that was scheduled.
-func percentile(p float64) func(o *observed) float64 {
-	return func(o *observed) float64 {
+func percentile(p float64) func(o *trial) float64 {
+	return func(o *trial) float64 {
 		if !o.op.Enough(p) {
 			return math.NaN()
 		}
@@ -125,7 +125,7 @@ func percentile(p float64) func(o *observed) float64 {
 // maxRate is the middle of the bracket that a search for the highest rate ended with, in operations a second. If
 // engine and load generator filled the machine that they share, it is the highest rate that held. It is NaN if the
 // search found no rate, or only that the store holds more.
-func maxRate(o *observed) float64 {
+func maxRate(o *trial) float64 {
 	switch r := o.found; {
 	case r == nil:
 	case r.Limit == results.LimitStore && r.High > 0:

@@ -48,28 +48,23 @@ func (o Operation) String() string {
 // WholeLoad is the Op of the latencies of all operations of a phase together.
 const WholeLoad = "whole load"
 
-// trial is the result of one trial with its run. Its verdict says what counts: times and counters if it is ok, only
-// counters if it is invalid, and of any other nothing.
+// trial is an operation in one trial, or all of them. The verdict of the cell says what counts: times and counters if
+// it is ok, only counters if it is invalid, and of any other nothing.
 type trial struct {
-	side  int
-	run   *results.Run
-	cell  *results.Cell
-	found *results.SearchResult // of a search for the highest rate; nil: there was none
-}
-
-// observed is an operation in a trial. If the trial does not have it, it was never attempted.
-type observed struct {
-	*trial
-	of     *results.Cell // the trial's result, or one with the operation's stream alone
-	op     results.Op
-	shares map[string]float64 // those of the cell
+	side   int
+	run    *results.Run
+	cell   *results.Cell
+	found  *results.SearchResult // of a search for the highest rate; nil: there was none
+	shares map[string]float64    // those of all trials
+	of     *results.Cell         // cell, or one with the operation's stream alone
+	op     results.Op            // one that the trial does not have was never attempted
 }
 
 // series is an operation, or the whole load, in all trials of both sides.
 type series struct {
 	Operation
 	scope scope         // of its metrics
-	in    []observed    // those of the base first
+	in    []trial       // those of the base first
 	sum   [2]results.Op // of the trials of a side
 }
 
@@ -84,7 +79,7 @@ func newCells(both [2]Side, force bool) (cells []*Cell, alone []string) {
 					forced := *c
 					c, forced.Verdict = &forced, results.OK
 				}
-				one := trial{side: side, run: r, cell: c}
+				one := trial{side: side, run: r, cell: c, of: c}
 				if at := slices.IndexFunc(r.Searches, func(s results.Search) bool { return s.Key == c.Key }); at >= 0 {
 					one.found = r.Searches[at].Found
 				}
@@ -107,10 +102,7 @@ func newCells(both [2]Side, force bool) (cells []*Cell, alone []string) {
 // newCell makes the figures of a subject from the trials of both sides: those of the whole load, or of the search for
 // the highest rate, and those of the operations.
 func newCell(k Subject, trials []trial) *Cell {
-	c := &Cell{Subject: k, Load: "open", Figures: []Figure{}, shares: map[string]float64{}}
-	if trials[0].cell.Arrivals == "closed" {
-		c.Load = "closed"
-	}
+	c := &Cell{Subject: k, Figures: []Figure{}, shares: map[string]float64{}}
 	slices.SortStableFunc(trials, func(a, b trial) int { return cmp.Compare(a.cell.Started, b.cell.Started) })
 	before := ""
 	c.turns = len(trials) > 2 // trial N of both sides began before trial N+1 of either
@@ -119,9 +111,11 @@ func newCell(k Subject, trials []trial) *Cell {
 		c.turns = c.turns && first.side != last.side && first.cell.Started > before
 		before = last.cell.Started
 	}
-	for _, t := range trials {
-		c.trials[t.side] = append(c.trials[t.side], t)
+	slices.SortStableFunc(trials, func(a, b trial) int { return cmp.Compare(a.side, b.side) })
+	for i := range trials {
+		trials[i].shares = c.shares
 	}
+	c.trials = trials
 	c.check()
 	all := c.series()
 	search := slices.ContainsFunc(trials, func(t trial) bool { return t.found != nil })
@@ -165,45 +159,41 @@ func (c *Cell) newFigure(s *series, m *Measure) Figure {
 	return f
 }
 
-// check counts the trials and those that have times, and notes the others. A trial that is neither ok nor invalid says
+// check counts the trials, and notes those without times. A trial that is neither ok nor invalid says
 // that its side did not run the operations, and then nothing can be compared.
 func (c *Cell) check() {
-	var timed [2]int
 	var numbers [2][]int
-	for side, trials := range c.trials {
-		var because []string
-		missing, missed := "", 0 // searches that did not find the highest rate
-		for i := range trials {
-			t := &trials[i]
-			numbers[side] = append(numbers[side], t.cell.Trial)
-			reason := "no reason is known"
-			if t.cell.Reason != nil {
-				reason, _, _ = strings.Cut(t.cell.Reason.Text, "\n")
-			}
-			switch v := t.cell.Verdict; {
-			case v == results.OK:
-				timed[side]++
-			case v == results.Invalid:
-				because = append(because, reason)
-			case c.Why == "":
-				c.Why = fmt.Sprintf("%s is %s: %s", sides[side], v, words.OneLine(reason))
-				c.broken = side == 1
-			}
-			if t.found != nil && math.IsNaN(maxRate(&observed{trial: t})) {
-				missing, missed = t.found.Text, missed+1
-			}
+	var invalid, without [2][]string // reasons of invalid trials, and of searches that found no rate
+	for i := range c.trials {
+		t := &c.trials[i]
+		numbers[t.side] = append(numbers[t.side], t.cell.Trial)
+		reason := "no reason is known"
+		if t.cell.Reason != nil {
+			reason, _, _ = strings.Cut(t.cell.Reason.Text, "\n")
 		}
-		if len(because) > 0 {
-			c.note("%d of %d trials of %s left out of latency (%s)", len(because), len(trials), sides[side], because[0])
+		switch v := t.cell.Verdict; {
+		case v == results.OK:
+		case v == results.Invalid:
+			invalid[t.side] = append(invalid[t.side], reason)
+		case c.Why == "":
+			c.Why = fmt.Sprintf("%s is %s: %s", sides[t.side], v, words.OneLine(reason))
+			c.broken = t.side == 1
 		}
-		if missed > 0 {
-			c.note("%d of %d trials of %s did not find the highest rate, so it is not compared: %s", missed, len(trials),
-				sides[side], missing)
+		if t.found != nil && math.IsNaN(maxRate(t)) {
+			without[t.side] = append(without[t.side], t.found.Text)
 		}
-		slices.Sort(numbers[side])
+	}
+	for side, all := range numbers {
+		if of := invalid[side]; len(of) > 0 {
+			c.note("%d of %d trials of %s left out of latency (%s)", len(of), len(all), sides[side], of[0])
+		}
+		if of := without[side]; len(of) > 0 {
+			c.note("%d of %d trials of %s did not find the highest rate, so it is not compared: %s", len(of), len(all),
+				sides[side], of[0])
+		}
+		slices.Sort(all)
 	}
 	c.BaseCount, c.NewCount, c.same = len(numbers[0]), len(numbers[1]), slices.Equal(numbers[0], numbers[1])
-	c.BaseTimed, c.NewTimed = timed[0], timed[1]
 }
 
 // note adds a note of one line.
@@ -214,22 +204,17 @@ func (c *Cell) note(format string, args ...any) {
 // series are the whole load, the operations of the phase, and those of its streams, each the most frequent first. An
 // operation of a single stream is listed for that stream only: the phase has the same metrics.
 func (c *Cell) series() []*series {
-	load := &series{Operation: Operation{Op: WholeLoad}, scope: ofLoad}
 	var streams []results.Stream
-	for _, trials := range c.trials {
-		for i := range trials {
-			t := &trials[i]
-			load.in = append(load.in, observed{trial: t, of: t.cell, shares: c.shares})
-			streams = append(streams, t.cell.Streams...)
-		}
+	for _, t := range c.trials {
+		streams = append(streams, t.cell.Streams...)
 	}
-	whole, own := c.executed(load, ""), []*series(nil)
+	whole, own := c.executed(""), []*series(nil)
 	for _, name := range results.Distinct(streams, func(s results.Stream) string { return s.Name }) {
-		own = append(own, c.executed(load, name)...)
+		own = append(own, c.executed(name)...)
 	}
 	sum := 0.0
 	for _, s := range whole {
-		if !slices.ContainsFunc(s.in, func(o observed) bool { return !o.op.Enough(0.5) }) {
+		if !slices.ContainsFunc(s.in, func(t trial) bool { return !t.op.Enough(0.5) }) {
 			c.shares[s.Op] = float64(s.sum[0].Attempted() + s.sum[1].Attempted())
 			sum += c.shares[s.Op]
 		}
@@ -242,13 +227,14 @@ func (c *Cell) series() []*series {
 			return o.Op == s.Op && o.sum[0].Attempted() == s.sum[0].Attempted() && o.sum[1].Attempted() == s.sum[1].Attempted()
 		})
 	})
+	load := &series{Operation: Operation{Op: WholeLoad}, scope: ofLoad, in: c.trials}
 	return slices.Concat([]*series{load}, whole, own)
 }
 
 // executed are the operations of a stream, or of the whole phase, that both sides executed, the most frequent first. A
 // note names those of one side only.
-func (c *Cell) executed(load *series, stream string) (operations []*series) {
-	in := slices.Clone(load.in)
+func (c *Cell) executed(stream string) (operations []*series) {
+	in := slices.Clone(c.trials)
 	var cells []*results.Cell
 	for i := range in {
 		in[i].of = cmp.Or(in[i].cell.Alone(stream), &results.Cell{})

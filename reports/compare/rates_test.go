@@ -60,7 +60,7 @@ func TestRatesAgreeWithTheory(t *testing.T) {
 func TestTypicalOfDropped(t *testing.T) {
 	ended := results.Op{Count: 100, Times: results.Times{Latency: &results.Latency{P50: 1e6}}}
 	dropped := results.Op{Count: 100, Dropped: 200, Times: results.Times{Due: &results.Latency{P50: results.NeverEnded}}}
-	o := observed{of: &results.Cell{Ops: map[string]results.Op{"list": ended}}, shares: map[string]float64{"list": 1}}
+	o := trial{of: &results.Cell{Ops: map[string]results.Op{"list": ended}}, shares: map[string]float64{"list": 1}}
 	if got := typical(&o); got != 1e6 {
 		t.Errorf("of operations that ended: %g", got)
 	}

@@ -188,19 +188,14 @@ func (l *Load) why() string {
 // mostBut is how many metrics speak against the first at the most. The table has all.
 const mostBut = 2
 
-// but names the metrics in which another model needs less than half of what one of the first needs, the p99 latency
-// before the others, and how much of the load the first do not support.
-func (l *Load) but() []string {
-	type more struct {
-		text  string
-		ratio float64
-	}
-	var found []more
+// but names the metrics in which another model needs less than half of what one of the first needs, and how much of the
+// load the first do not support.
+func (l *Load) but() (said []string) {
 	ranked := l.ranked()
 	first := ranked[:l.First]
 	for _, x := range []Metric{P99, Read, Requests, Rows, Written, Disk} {
 		all := by(ranked, x)
-		if x == l.By || len(all) == 0 {
+		if x == l.By || len(all) == 0 || len(said) == mostBut {
 			continue
 		}
 		best := all[0]
@@ -208,18 +203,11 @@ func (l *Load) but() []string {
 			d, ok := l.differ(x, best, m)
 			return !ok || !d.Significant || m.Value(x) < 2*best.Value(x)
 		})
-		if len(who) == 0 {
-			continue
+		if len(who) > 0 {
+			said = append(said, fmt.Sprintf("%s %s %s (%s %s)%s", names(who), span(who, x), properties[x].noun, best.Name,
+				x.Number(best.Value(x)), properties[x].advice))
 		}
-		p, ratio := properties[x], who[len(who)-1].Value(x)/best.Value(x)
-		if x == P99 {
-			ratio = math.Inf(1)
-		}
-		found = append(found, more{fmt.Sprintf("%s %s %s (%s %s)%s", names(who), span(who, x), p.noun, best.Name,
-			x.Number(best.Value(x)), p.advice), ratio})
 	}
-	slices.SortStableFunc(found, func(a, b more) int { return cmp.Compare(b.ratio, a.ratio) })
-	said := results.Distinct(found[:min(len(found), mostBut)], func(m more) string { return m.text })
 	var lacking []string
 	for _, m := range first {
 		share := 0.0
