@@ -177,22 +177,6 @@ func TestTrace(t *testing.T) {
 	about(t, "recipients", got.Mail.Recipients.Mean(), w.Mail.Recipients.Mean(), 0.1)
 	about(t, "deliveries", p.How[workloads.Deliver].Size.Mean(), 5000, 0.02)
 	about(t, "messages that are moved", p.How[workloads.Move].Messages.Mean(), 5, 0.05)
-
-	// A rate that changes becomes steps, constant distances stay constant.
-	for rate, arrivals := range map[string]workloads.Arrivals{
-		"{ramp: {from: 20/s, to: 180/s}}": workloads.Poisson, "100/s": workloads.Constant,
-	} {
-		changed := strings.NewReplacer("200/s", rate, "poisson", arrivals.String()).Replace(known)
-		text := trace(t, parse(t, changed)).Workload()
-		p := &parse(t, text).Phases[3]
-		if p.Arrivals != arrivals || (p.Shape != nil) != strings.Contains(rate, "ramp") {
-			t.Errorf("%s %s becomes %v with the shape %v\n%s", rate, arrivals, p.Arrivals, p.Shape, text)
-		}
-		about(t, "rate of "+rate, p.Rate.PerSecond(), 100, 0.05)
-		if p.Shape != nil {
-			about(t, "first half of "+rate, p.Shape.Count(30*time.Second), 30*60, 0.1)
-		}
-	}
 }
 
 // Samples that say little become workloads all the same, and these say what was not measured.

@@ -195,90 +195,45 @@ func (w *writer) zipf(key, law string, counts []float64) {
 // uneven reports whether counts differ by more than chance: whether chi-square is more than
 // five standard deviations above its mean.
 func uneven(counts []float64) bool {
-	mean, k := stat.Mean(counts, nil), float64(len(counts)-1)
-	return mean > 0 && stat.ChiSquare(counts, slices.Repeat([]float64{mean}, len(counts))) > k+5*math.Sqrt(2*k)
+	even, k := slices.Repeat([]float64{max(0.1, stat.Mean(counts, nil))}, len(counts)), float64(len(counts)-1)
+	return stat.ChiSquare(counts, even) > k+5*math.Sqrt(2*k)
 }
 
-// Bounds of written rates, and the rate for one that was not measured or is below them. A minute at the least rate
-// must measure something, and a client must be able to offer the highest one.
+// Bounds of written rates: a minute at the least rate must measure something, and a client must be able to offer
+// the highest one. usualRate is that of mail, which has none.
 const (
 	leastRate = 1.0
 	mostRate  = 100_000.0
 	usualRate = 50.0
 )
 
-// parts is how many parts a trace is divided into to see whether its rate changes; leastTimes is how many
-// operations that needs.
-const (
-	parts      = 20
-	leastTimes = 100
-)
-
-// rate writes the rate and arrivals of a trace's operations. A rate that changes becomes steps.
+// rate writes the mean rate of a trace's operations.
 func (w *writer) rate() {
 	times := w.s.times
-	n := len(times) - 1
-	span := times[n] - times[0]
-	if span <= 0 {
-		w.text("      # rate: not measured, as all operations have the same time\n      rate: %s", perSecond(usualRate))
-		return
-	}
-	measured := float64(n) / span
-	mean := min(measured, mostRate)
-	if w.text("      # rate: %.4g/s of operations", measured); measured < leastRate {
-		mean = usualRate
-	}
-	if mean != measured {
-		w.text("      #   replaced by %s: outside of %s to %s", perSecond(mean), perSecond(leastRate), perSecond(mostRate))
-	}
-	counts, gaps := make([]float64, parts), make([]float64, n)
-	for i, t := range times[1:] {
-		counts[min(int((t-times[0])/span*parts), parts-1)]++
-		gaps[i] = t - times[i]
-	}
-	if n >= leastTimes && uneven(counts) {
-		var steps []string
-		for _, c := range counts {
-			steps = append(steps, perSecond(mean*c/stat.Mean(counts, nil)))
-		}
-		w.text("      #   it changes: each step is the mean of %.4g s of the trace; all steps together are the phase", span/parts)
-		w.text("      rate: {steps: [%s]}", strings.Join(steps, ", "))
-	} else {
-		w.text("      rate: %s", perSecond(mean))
-	}
-	arrivals, variation := workloads.Poisson, stat.PopStdDev(gaps, nil)/stat.Mean(gaps, nil)
-	if variation < 0.5 {
-		arrivals = workloads.Constant
-	}
-	w.text("      # arrivals: the standard deviation of gaps is %.2f of their mean; 1 in a Poisson process", variation)
-	w.text("      arrivals: %s", arrivals)
+	rate := float64(len(times)-1) / max(times[len(times)-1]-times[0], 1e-9)
+	w.text("      # rate: the mean is %.4g/s, cut to %g/s to %g/s; a replay has its changes",
+		rate, leastRate, mostRate)
+	w.text("      rate: %s\n      arrivals: poisson", perSecond(min(max(leastRate, rate), mostRate)))
 }
 
 // mix writes the operations of a trace, without those that the workload cannot do.
 func (w *writer) mix(severalFolders bool) {
 	s := w.s
 	w.text("      # mix: %s; each is drawn for itself, whatever came before", words.Plural(len(s.times), "operation"))
+	impossible := map[workloads.Op]bool{
+		workloads.Attachment: len(s.files) == 0, workloads.Restore: !s.mix.Has(workloads.Delete),
+		workloads.Move: !severalFolders, workloads.Label: !severalFolders,
+	}
 	var ops []workloads.Op
 	for i, count := range s.mix {
-		op, missing := workloads.Op(i), ""
-		switch {
-		case count == 0:
-			continue
-		case op == workloads.Attachment && len(s.files) == 0:
-			missing = "no message has a file"
-		case op == workloads.Restore && !s.mix.Has(workloads.Delete):
-			missing = "nothing is deleted"
-		case (op == workloads.Move || op == workloads.Label) && !severalFolders:
-			missing = "users have one folder"
+		if op := workloads.Op(i); count > 0 && !impossible[op] {
+			ops = append(ops, op)
+		} else if count > 0 {
+			w.text("      #   %s (%.0f) is left out: there are no files, deleted messages or other folders for it", op, count)
 		}
-		if missing != "" {
-			w.text("      #   %s (%.0f) is left out, as %s", op, count, missing)
-			continue
-		}
-		ops = append(ops, op)
 	}
 	if len(ops) == 0 {
-		w.text("      #   nothing is left; deliveries take its place\n      mix: {deliver: 1}")
+		w.text("      mix: {deliver: 1}")
 		return
 	}
 	w.text("      mix:")
@@ -303,8 +258,5 @@ func share(n, of int) string { return number(scalar.Round(float64(n)/float64(of)
 
 func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// perSecond is a rate as the language writes it, to four digits. A step has a rate above 0.
-func perSecond(v float64) string {
-	v = max(v, 0.001)
-	return number(scalar.Round(v, max(0, 3-int(math.Floor(math.Log10(v)))))) + "/s"
-}
+// perSecond is a rate as the language writes it.
+func perSecond(v float64) string { return number(scalar.Round(v, 3)) + "/s" }

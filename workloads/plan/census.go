@@ -228,19 +228,15 @@ type Segment struct {
 func ParseSegment(text string) (s Segment, err error) {
 	const jobVariable = "JOB_COMPLETION_INDEX"
 	index, of, _ := strings.Cut(text, "/")
-	if index == "job" {
-		number := os.Getenv(jobVariable)
-		n, err := strconv.Atoi(number)
-		if err != nil || n < 0 {
-			return s, fmt.Errorf("%s takes its number from %s, which is %q; a Kubernetes Job with completionMode: Indexed sets it",
-				text, jobVariable, number)
-		}
-		index = strconv.Itoa(n + 1)
-	}
 	i, errI := strconv.Atoi(index)
 	n, errN := strconv.Atoi(of)
+	if index == "job" {
+		i, errI = strconv.Atoi(os.Getenv(jobVariable))
+		i++
+	}
 	if errI != nil || errN != nil || i < 1 || i > n || n > mostSegments {
-		return s, fmt.Errorf("%s: expected I/N, from 1/N to N/N, with N up to %d", text, mostSegments)
+		return s, fmt.Errorf("%s: expected I/N, from 1/N to N/N, with N up to %d; job/N takes I from %s, which is %q",
+			text, mostSegments, jobVariable, os.Getenv(jobVariable))
 	}
 	return Segment{Index: i, Of: n}, nil
 }

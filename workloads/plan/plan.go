@@ -90,9 +90,8 @@ func (o *Operation) clear() {
 type Plan struct {
 	census   *Census
 	seed     uint64
-	stream   uint64        // Phase.stream: number of phase and stream
-	draws    random.Source // what operations are drawn from
-	messages uint64        // number of the first message
+	stream   uint64 // Phase.stream: number of phase and stream
+	messages uint64 // number of the first message
 	mix      chooser
 	lacks    [workloads.MaxOps]bool
 	offered  chooser // the mix without what the model lacks
@@ -118,7 +117,6 @@ func New(w *workloads.Workload, phase *workloads.Phase, c *Census) *Plan {
 		census:   c,
 		seed:     w.Seed,
 		stream:   streamOf(phase),
-		draws:    random.NewSource(w.Seed, streamOperation+streamOf(phase)<<8),
 		messages: uint64(phase.Number+1)*workloads.PhaseMessages + uint64(phase.Stream)*streamMessages,
 		session:  phase.Session,
 		users:    keysOf(keys, c),
@@ -165,7 +163,7 @@ func (p *Plan) Next(n uint64, o *Operation) {
 	o.clear()
 	o.N = n
 	r := &o.rand
-	p.draws.Seed(r, n)
+	r.Seed(p.seed, streamOperation+p.stream<<8, n)
 	o.Op = p.mix.choose(r)
 	if p.lacks[o.Op] {
 		var again random.Rand // of its own, so that all else is drawn as for other models
@@ -182,7 +180,7 @@ func (p *Plan) Next(n uint64, o *Operation) {
 func (p *Plan) Given(n uint64, op workloads.Op, user, folder int, o *Operation) {
 	o.clear()
 	o.N, o.Op, o.User, o.how = n, op, user, &p.hows[op]
-	p.draws.Seed(&o.rand, n)
+	o.rand.Seed(p.seed, streamOperation+p.stream<<8, n)
 	p.draw(n, folder, o)
 }
 
@@ -202,7 +200,7 @@ func (p *Plan) step(v *visit, o *Operation) {
 	r.Seed(p.seed, streamUserOfSession+p.stream<<8, v.number)
 	o.User = p.users.users(r)
 	folder := p.users.folders[p.census.FolderCount(o.User)-1].Choose(r)
-	p.draws.Seed(r, n)
+	r.Seed(p.seed, streamOperation+p.stream<<8, n)
 	p.draw(n, folder, o)
 	switch o.Op {
 	case workloads.List: // page after page
@@ -211,7 +209,7 @@ func (p *Plan) step(v *visit, o *Operation) {
 		workloads.Delete, workloads.Seen, workloads.Range, workloads.SeenBy:
 		if v.opened > 0 && o.Op != workloads.Open { // on the message that the session opened last
 			var opened random.Rand
-			p.draws.Seed(&opened, v.number*workloads.MostSteps+uint64(v.opened)-1)
+			opened.Seed(p.seed, streamOperation+p.stream<<8, v.number*workloads.MostSteps+uint64(v.opened)-1)
 			o.Pick = opened.Uint64()
 		}
 	}

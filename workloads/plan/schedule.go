@@ -20,9 +20,10 @@ type Schedule struct {
 
 	// A Poisson process: the gaps between operations are exponentially distributed and independent of
 	// each other. Gap n is drawn from (seed, n), and the gaps of other phases are others.
-	draws random.Source
-	mean  float64 // of the gaps, in nanoseconds; 1 for a rate with a shape
-	sum   float64 // of all gaps so far; a float64 holds whole nanoseconds up to 104 days
+	seed, stream uint64
+
+	mean float64 // of the gaps, in nanoseconds; 1 for a rate with a shape
+	sum  float64 // of all gaps so far; a float64 holds whole nanoseconds up to 104 days
 
 	// A rate with a shape.
 	at     int           // index of the piece
@@ -36,7 +37,7 @@ func ScheduleOf(p *workloads.Phase, seed uint64) *Schedule {
 	if p.Arrivals == workloads.Closed && p.Replay == nil {
 		return nil
 	}
-	s := &Schedule{phase: *p, draws: random.NewSource(seed, streamArrivals+streamOf(p)<<8), mean: 1}
+	s := &Schedule{phase: *p, seed: seed, stream: streamArrivals + streamOf(p)<<8, mean: 1}
 	if p.Shape == nil {
 		s.mean = 1e9 / p.Rate.PerSecond()
 	}
@@ -85,7 +86,7 @@ func constant(n uint64, rate workloads.Rate) (time.Duration, bool) {
 // step draws the next gap and returns the sum of all gaps so far.
 func (s *Schedule) step() float64 {
 	var r random.Rand
-	s.draws.Seed(&r, s.n)
+	r.Seed(s.seed, s.stream, s.n)
 	s.sum += s.mean * r.Exp()
 	return s.sum
 }

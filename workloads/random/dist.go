@@ -220,16 +220,7 @@ type Rand struct{ pcg rand.PCG }
 
 // Seed starts the draws of n. Draws for different purposes at the same n have different
 // streams.
-func (r *Rand) Seed(seed, stream, n uint64) { NewSource(seed, stream).Seed(r, n) }
-
-// Source seeds the draws of one stream.
-type Source uint64
-
-// NewSource returns the source of a seed and a stream.
-func NewSource(seed, stream uint64) Source { return Source(mix(seed ^ mix(stream))) }
-
-// Seed starts the draws of n.
-func (s Source) Seed(r *Rand, n uint64) { r.pcg.Seed(uint64(s), mix(n)) }
+func (r *Rand) Seed(seed, stream, n uint64) { r.pcg.Seed(mix(seed^mix(stream)), mix(n)) }
 
 // mix is one step of splitmix64 (Steele, Lea, Flood 2014): the increment and then the
 // finalizer. It is a bijection that makes neighboring numbers unlike each other.

@@ -39,7 +39,6 @@ import (
 type Trace struct {
 	name    string
 	all     []operation
-	others  []int32 // recipients of all deliveries that name any
 	users   map[string]int32
 	folders map[int32]map[string]int32 // by user
 	counts  workloads.Mix
@@ -51,12 +50,11 @@ type Trace struct {
 type operation struct {
 	due        float64 // whole nanoseconds after the first operation
 	user       int32
-	others     int32 // index of its first recipient in Trace.others
 	size       int32
 	folder, to int32 // of the user; to is -1 without one
-	recipients int16
 	messages   int16
 	op         workloads.Op
+	recipients []int32
 }
 
 // Open reads a trace.
@@ -87,13 +85,13 @@ func (t *Trace) add(l *Line, op workloads.Op, seconds float64) {
 	user := number(t.users, l.User)
 	o := operation{
 		due: math.Trunc(seconds * 1e9), user: user, op: op, size: int32(l.Size), messages: int16(l.Messages),
-		folder: t.folder(user, l.Folder), to: -1, others: int32(len(t.others)), recipients: int16(len(l.Recipients)),
+		folder: t.folder(user, l.Folder), to: -1,
 	}
 	if l.To != "" {
 		o.to = t.folder(user, l.To)
 	}
 	for _, r := range l.Recipients {
-		t.others = append(t.others, number(t.users, r))
+		o.recipients = append(o.recipients, number(t.users, r))
 	}
 	t.all = append(t.all, o)
 	t.counts[op]++
@@ -175,7 +173,7 @@ func (t *Trace) Operation(p *plan.Plan, c *plan.Census, n uint64, o *plan.Operat
 	o.Size = int(is.size)
 	if is.op == workloads.Deliver {
 		o.Recipients = o.Recipients[:0]
-		for _, u := range t.others[is.others:][:is.recipients] {
+		for _, u := range is.recipients {
 			o.AddRecipient(int(u))
 		}
 		if len(o.Recipients) == 0 {
