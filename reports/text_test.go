@@ -471,7 +471,7 @@ func TestNoticeNamesTrials(t *testing.T) {
 func TestSizesOfDoubts(t *testing.T) {
 	c := results.Cell{
 		Before: &results.EngineInfo{CompactionDebt: 1e6}, Engines: &results.EngineInfo{CompactionDebt: 701e6},
-		Evidence: &results.Evidence{Trend: &results.Trend{Change: -0.2}},
+		Evidence: &results.Evidence{},
 	}
 	for code, want := range map[results.Code]string{
 		"drifting": "latency changed during a trial (james): measure longer", "in-memory": "reads were served from memory (james): use more data than the cache holds",

@@ -30,7 +30,6 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/workloads"
-	"github.com/mailbench/mailbench/workloads/judge"
 	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/plan"
 	"github.com/mailbench/mailbench/workloads/results"
@@ -44,9 +43,8 @@ type Spec struct {
 	// Cell has what is known of the phase before it begins. Drive completes it.
 	Cell *results.Cell
 	// Workers is how many operations may be under way. A phase with clients has
-	// its own number. An open loop begins with First, or FirstWorkers if that is more,
-	// and adds workers as it needs them.
-	Workers, First int
+	// its own number. An open loop begins with FirstWorkers, and adds workers as it needs them.
+	Workers int
 	// MaxWait is how late an operation may start. A later one is dropped.
 	MaxWait time.Duration
 	// Lateness is how late a start may be and still count as on time. It is raised
@@ -139,7 +137,7 @@ func newPhase(t *subject.Target, s Spec) *phase {
 	return &phase{
 		Spec: s, target: t, slots: slots,
 		recorder: latency.NewRecorder(len(slots.all), s.Workers, s.Stream.Open(), slots.of[len(slots.all):]...),
-		stats:    newStats(&slots), pool: pool{drained: make(chan struct{}), usual: make([]atomic.Int64, len(slots.all))},
+		stats:    newStats(&slots), pool: pool{usual: make([]atomic.Int64, len(slots.all))},
 	}
 }
 
@@ -299,24 +297,22 @@ func (p *phase) complete() {
 	if p.bulk.Load() {
 		m.Durability = drivers.Memory.String()
 	}
-	offered := p.offered(&p.stats.tally, p.slots.whole)
+	sum := p.stats.sum()
+	offered := p.offered(&sum, p.slots.whole)
 	client, gap := p.used.client(p.pool.most, p.length.Seconds()), p.timeline.gap
 	// The evidence is of the generator.
-	e, t := p.stats.Evidence, p.target
+	e, t := sum.Evidence, p.target
 	if known := p.Cell.Evidence; known != nil {
 		e.Settled, e.Warm = known.Settled, known.Warm
 	}
 	e.InProcess, e.SameMachine, e.Discards = t.Caps.InProcess, t.SameMachine, t.Caps.Discards
-	e.Lateness, e.Cap, e.Missed, e.Messages = int64(p.Lateness), p.cap(), p.undelivered, p.Total
+	e.Lateness, e.Cap, e.Missed, e.Messages = int64(p.Lateness), p.Workers, p.undelivered, p.Total
 	e.Windows = p.windows
-	if t, ok := judge.Trend(p.windows); ok {
-		e.Trend = &t
-	}
 	m.SetTime(p.began, p.began.Add(p.length))
 	m.Offered, m.Client, m.Evidence, m.Timeline, m.Gap = &offered, &client, &e, p.timeline.intervals, &gap
 	if m.AllOps = p.together(p.slots.whole); m.AllOps != nil {
 		delays := m.AllOps.Delays()
-		results.Add(&delays, &p.stats.delays)
+		delays.Dropped = p.stats.dropped
 		e.Hiccups, e.Delays = &p.hiccups.found, &delays
 	}
 	m.Streams, m.Ops = p.streams(), map[string]results.Op{}

@@ -16,7 +16,6 @@ import (
 	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/messages"
 	"github.com/mailbench/mailbench/workloads/plan"
-	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // load delivers messages of the load, in order of arrival, until there are no
@@ -139,16 +138,14 @@ const (
 // pool are the workers of a phase. An open loop begins with a few. When all are busy, it
 // doubles them, up to Spec.Workers.
 type pool struct {
-	idle    atomic.Int32  // workers that wait until their operation is scheduled
-	whole   atomic.Bool   // there are as many workers as there may be
-	drained chan struct{} // closed when the stream has no more operations
-	once    sync.Once
+	idle    atomic.Int32 // workers that wait until their operation is scheduled
+	whole   atomic.Bool  // there are as many workers as there may be
+	drained atomic.Bool  // the stream has no more operations
 
 	mu    sync.Mutex
 	all   []*worker // also those that have ended
 	alive int       // workers that have not ended
 	most  int       // the highest value of alive
-	full  bool      // no further worker could be made
 
 	// usual is how long a usual call takes at most, by slot, in nanoseconds; 0 while it is not
 	// known. It is usualMost times the lower quartile of calls that found a free worker.
@@ -160,7 +157,7 @@ func (p *phase) first() int {
 	if !p.Stream.Open() {
 		return p.Workers
 	}
-	return min(p.Workers, max(p.First, FirstWorkers))
+	return min(p.Workers, FirstWorkers)
 }
 
 // add makes n more workers.
@@ -181,23 +178,12 @@ func (p *phase) add(n int) (added []*worker, err error) {
 	return added, nil
 }
 
-// cap is how many workers the phase could have had.
-func (p *phase) cap() int {
-	if p.pool.full {
-		return p.pool.most
-	}
-	return p.Workers
-}
-
 // leave notes that a worker has ended.
 func (p *pool) leave() {
 	p.mu.Lock()
 	p.alive--
 	p.mu.Unlock()
 }
-
-// drain notes that the stream has no more operations.
-func (p *pool) drain() { p.once.Do(func() { close(p.drained) }) }
 
 // grow adds workers when all are busy, up to Spec.Workers. A worker that cannot be made, say
 // for lack of file descriptors, ends the growth and not the phase.
@@ -208,9 +194,10 @@ func (p *phase) grow(ctx, opCtx context.Context, g *errgroup.Group) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-p.pool.drained:
-			return nil
 		case <-ticks.C:
+		}
+		if p.pool.drained.Load() {
+			return nil
 		}
 		if p.pool.idle.Load() > 0 {
 			continue
@@ -226,7 +213,7 @@ func (p *phase) grow(ctx, opCtx context.Context, g *errgroup.Group) error {
 			g.Go(func() error { return crash.Guard(func() error { return w.work(ctx, opCtx) }) })
 		}
 		if err != nil {
-			p.pool.full = true
+			p.Workers = p.pool.most
 			p.pool.whole.Store(true)
 			return nil
 		}
@@ -242,26 +229,19 @@ func (p *phase) learn() {
 	}
 }
 
-// overdueMost is how many overdue operations are looked at, which takes a second or two.
+// overdueMost is how many overdue operations are counted, which takes a second or two.
 const overdueMost = 1 << 22
 
 // countOverdue counts the operations that were scheduled before the phase was stopped, and that no
-// worker had taken. They were offered, and not executed. It looks at overdueMost of them
-// and assumes the same rate and the same streams for the rest.
+// worker had taken. They were offered, and not executed.
 func (p *phase) countOverdue(stopped time.Duration) {
 	var o plan.Operation
-	seen, all := make([]results.Offered, len(p.slots.at)), 0
-	first, last, more := time.Duration(-1), time.Duration(0), true
-	for more && all < overdueMost {
+	for range overdueMost {
 		due, ok := p.Stream.Next(stopped, &o)
-		if more = ok && due <= stopped; !more {
-			break
+		if !ok || due > stopped {
+			return
 		}
-		if last = due; first < 0 {
-			first = due
-		}
-		t := &seen[o.Stream]
-		all++
+		t := &p.stats.streams[o.Stream]
 		t.Due++
 		if o.Replaces {
 			t.Replaced++
@@ -269,18 +249,5 @@ func (p *phase) countOverdue(stopped time.Duration) {
 		if p.unsupported(&o) {
 			t.Skipped++
 		}
-	}
-	times := 1.0
-	if more && last > first {
-		times = float64(stopped-first) / float64(last-first)
-	}
-	if limit := p.Phase.Operations; limit > 0 && all > 0 {
-		times = min(times, (float64(limit)-float64(p.stats.Due))/float64(all))
-	}
-	for i, t := range seen {
-		for _, n := range []*int64{&t.Due, &t.Replaced, &t.Skipped} {
-			*n = int64(times * float64(*n))
-		}
-		p.stats.count(i, &tally{Offered: t})
 	}
 }

@@ -95,7 +95,7 @@ func TestSearchWithTooFewWorkers(t *testing.T) {
 // cell is the cell of a phase that was simulated.
 func (p *phase) cell(what workloads.Phase) *results.Cell {
 	p.span = p.Stream.Span()
-	p.length = max(p.span, time.Duration(p.stats.LastStart*1e9))
+	p.length = max(p.span, time.Duration(p.stats.sum().LastStart*1e9))
 	p.used = usage{}
 	m := p.measurement()
 	return &results.Cell{

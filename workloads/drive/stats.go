@@ -18,11 +18,9 @@ import (
 
 // stats are what one worker, or all of them, counted besides latencies.
 type stats struct {
-	tally                  // sum of all streams; a worker counts in streams instead
-	streams []tally        // by number; a phase without streams has one
-	delays  results.Delays // the counts that workers add to
-	busy    time.Duration  // time spent in calls
-	ops     []opStats      // by slot
+	streams []tally   // by number; a phase without streams has one
+	dropped int64     // operations that were only dropped because of client delay
+	ops     []opStats // by slot
 }
 
 // tally is what is counted of one stream, or of all.
@@ -31,12 +29,17 @@ type tally struct {
 	results.Evidence // the counts that workers add to
 }
 
-// count adds what was counted of a stream.
-func (s *stats) count(stream int, t *tally) {
-	for _, sum := range []*tally{&s.streams[stream], &s.tally} {
-		results.Add(&sum.Offered, &t.Offered)
-		results.Add(&sum.Evidence, &t.Evidence)
+func (t *tally) add(b *tally) {
+	results.Add(&t.Offered, &b.Offered)
+	results.Add(&t.Evidence, &b.Evidence)
+}
+
+// sum is the tally of all streams.
+func (s *stats) sum() (all tally) {
+	for i := range s.streams {
+		all.add(&s.streams[i])
 	}
+	return all
 }
 
 func newStats(s *slots) stats {
@@ -93,10 +96,9 @@ func deviation(n, sum, squares float64) float64 {
 // noteTiming counts an operation that has ended. If it started too late, it counts as late,
 // or as queued if its worker was still busy when it was scheduled.
 func (w *worker) noteTiming(queued bool, due, start, end time.Duration) {
-	s, t, service := &w.stats, w.tally(), end-start
+	t, service := w.tally(), end-start
 	t.Started++
 	t.LastStart = start.Seconds()
-	s.busy += service
 	if queued || w.timer == nil {
 		t.Own += int64(start - w.last)
 		t.Service += int64(service)
@@ -135,10 +137,9 @@ func appendNew(names []string, name string) []string {
 // add adds what another worker counted.
 func (s *stats) add(b *stats) {
 	for i := range b.streams {
-		s.count(i, &b.streams[i])
+		s.streams[i].add(&b.streams[i])
 	}
-	results.Add(&s.delays, &b.delays)
-	s.busy += b.busy
+	s.dropped += b.dropped
 	for i := range b.ops {
 		s.ops[i].merge(&b.ops[i])
 	}
@@ -233,11 +234,7 @@ func (m *memoryLimit) follow() {
 		{Name: "/gc/heap/live:bytes"},
 		{Name: "/gc/scan/heap:bytes"},
 		{Name: "/memory/classes/heap/stacks:bytes"},
-		{Name: "/memory/classes/os-stacks:bytes"},
-		{Name: "/memory/classes/metadata/mcache/inuse:bytes"},
-		{Name: "/memory/classes/metadata/mspan/inuse:bytes"},
 		{Name: "/memory/classes/metadata/other:bytes"},
-		{Name: "/memory/classes/other:bytes"},
 	}
 	metrics.Read(s)
 	now, scanned := int64(s[0].Value.Uint64()), int64(s[1].Value.Uint64())

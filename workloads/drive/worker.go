@@ -25,6 +25,7 @@ type worker struct {
 	stats    stats
 
 	took      []latency.PartTime // of each call of a pattern, in the order of the calls
+	service   time.Duration      // of the last call
 	usualTime time.Duration      // time spent in usual calls while operations queued: see noteTiming
 	extra     bool               // grow added it after the phase began
 
@@ -35,11 +36,8 @@ type worker struct {
 }
 
 // keepBody is how many bytes of body buffer a worker keeps. A message of 25 MB must not
-// leave 25 MB with each of 32 workers for good. An extra worker keeps a 16th of keepBody.
+// leave 25 MB with each of 32 workers for good.
 const keepBody = 256 << 10
-
-// tookUsual is for how many calls of patterns a worker has room, and keepTook for how many it keeps room.
-const tookUsual, keepTook = 16, 256
 
 func newWorker(p *phase, i int) (*worker, error) {
 	t := p.target
@@ -68,7 +66,7 @@ func newWorker(p *phase, i int) (*worker, error) {
 		return nil
 	}
 	s.Watch(w.phase.clock.now, w.traced)
-	w.took = make([]latency.PartTime, 0, tookUsual)
+	w.took = make([]latency.PartTime, 0, 16)
 	if p.Stream.Open() {
 		if w.timer, err = newTimer(); err != nil {
 			return nil, errors.Join(err, s.Close())
@@ -101,7 +99,7 @@ func (w *worker) work(ctx, opCtx context.Context) error {
 	for ctx.Err() == nil {
 		due, ok := w.draw()
 		if !ok {
-			w.phase.pool.drain()
+			w.phase.pool.drained.Store(true)
 			return nil
 		}
 		if w.op.Think > 0 && !w.think(ctx, w.op.Think) {
@@ -145,8 +143,8 @@ func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 	if w.timer != nil && w.last-due > w.phase.MaxWait {
 		w.recorder.Drop(w.slot)
 		if w.idealEnd-due <= w.phase.MaxWait {
-			w.stats.delays.Dropped++
-			w.idealEnd = max(due, w.idealEnd) + w.stats.meanService()
+			w.stats.dropped++
+			w.idealEnd = max(due, w.idealEnd) + w.service
 		}
 		return nil
 	}
@@ -232,9 +230,6 @@ func (w *worker) timed(opCtx context.Context, o *operation, due time.Duration) (
 		w.failures = 0
 		s.cost.Add(&cost)
 		s.squares.add(&cost)
-		if delay >= leastDelay {
-			w.stats.delays.Operations++
-		}
 	case errors.Is(cause, models.ErrNotOffered):
 		s.notOffered = true
 	default:
@@ -250,11 +245,8 @@ func (w *worker) timed(opCtx context.Context, o *operation, due time.Duration) (
 			err = c
 		}
 	}
-	if keep := keepBody; cap(w.opened.Body) > keep || w.extra && cap(w.opened.Body) > keep/16 {
+	if cap(w.opened.Body) > keepBody {
 		w.opened.Body = nil
-	}
-	if cap(w.took) > keepTook { // an attachment of many chunks, or a purge
-		w.took = make([]latency.PartTime, 0, tookUsual)
 	}
 	w.last = end
 	if done := o.finish(&w.task, out); done != nil {
@@ -279,7 +271,12 @@ func (w *worker) rest(ctx context.Context) {
 	if w.failures < 2 {
 		return
 	}
-	_ = drivers.Pause(ctx, min(restMost, restLeast<<min(w.failures-2, 10)))
+	w.pause(ctx, min(restMost, restLeast<<min(w.failures-2, 10)))
+}
+
+// pause lets a client wait, which moves its time on.
+func (w *worker) pause(ctx context.Context, d time.Duration) {
+	_ = drivers.Pause(ctx, d)
 	w.last = w.phase.clock.now()
 }
 
@@ -290,26 +287,17 @@ func (w *worker) think(ctx context.Context, d time.Duration) bool {
 	if length > 0 {
 		d = min(d, length-w.last)
 	}
-	_ = drivers.Pause(ctx, d)
-	w.last = w.phase.clock.now()
+	w.pause(ctx, d)
 	return ctx.Err() == nil && (length == 0 || w.last < length)
 }
 
 // idle advances the worker's time after an operation of a closed loop that was not
 // executed. Without that, a phase with nothing to do would not end.
 func (w *worker) idle(ctx context.Context, pause time.Duration) {
-	if w.timer != nil {
-		return
+	if w.timer == nil {
+		w.pause(ctx, pause)
 	}
-	if pause > 0 {
-		_ = drivers.Pause(ctx, pause)
-	}
-	w.last = w.phase.clock.now()
 }
-
-// leastDelay is the least delay that is counted as one of the client. A shorter one is the
-// usual cost of a timer.
-const leastDelay = 500 * time.Microsecond
 
 // delay is the time that this client lost: the latency is the response time without it. In a closed loop
 // it is the hiccup at the end of the call. Each worker keeps a second course of
@@ -317,23 +305,14 @@ const leastDelay = 500 * time.Microsecond
 // and takes the same service time, less the hiccup at its end. Waiting for a slow store is in both
 // courses. Late timers, a stopped process and the time that workers take to make operations are
 // only in the real one. An operation dropped only in the real one is taken to last as long as the
-// worker's others on average: beyond a store's capacity both courses drop nearly the same.
+// worker's last call: beyond a store's capacity both courses drop nearly the same.
 func (w *worker) delay(due, start, end time.Duration) time.Duration {
-	service := max(1, end-start-w.phase.hiccups.before(start, end)) // 0 would be no time that can be compared
+	w.service = max(1, end-start-w.phase.hiccups.before(start, end)) // 0 would be no time that can be compared
 	if w.timer == nil {
-		return end - start - service
+		return end - start - w.service
 	}
-	w.idealEnd = max(due, w.idealEnd) + service
+	w.idealEnd = max(due, w.idealEnd) + w.service
 	return max(0, end-w.idealEnd) // a latency is never longer than it really took
-}
-
-// meanService is how long the worker's calls took on average.
-func (s *stats) meanService() time.Duration {
-	var started int64
-	for i := range s.streams {
-		started += s.streams[i].Started
-	}
-	return s.busy / time.Duration(max(1, started))
 }
 
 // warmWindows is how many of a warm-up's last windows are looked at, at least, before it

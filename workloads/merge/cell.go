@@ -149,7 +149,7 @@ func (m *Merged) evidence(c *results.Cell, parts []*results.Cell) *results.Evide
 		})
 	}
 	// Windows of segments cannot be added. All load one engine, so those of the first show how it drifts.
-	sum.Windows, sum.Trend = parts[0].Evidence.Windows, parts[0].Evidence.Trend
+	sum.Windows = parts[0].Evidence.Windows
 	if sum.Hiccups != nil && c.AllOps != nil {
 		d := c.AllOps.Delays()
 		for _, p := range parts {

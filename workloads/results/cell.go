@@ -157,7 +157,6 @@ type Evidence struct {
 	// Windows are the service times of the phase's windows: a window's is the weighted mean
 	// of the medians of its operations.
 	Windows []float64 `json:"windows_ns,omitempty"`
-	Trend   *Trend    `json:"trend,omitempty"` // trend of Windows, if there are enough
 
 	// Segments are the verdicts on each segment of a merged run.
 	Segments []SegmentVerdict `json:"segments,omitempty"`
@@ -198,10 +197,9 @@ type Hiccups struct {
 // time, without hiccups, and without the time that it takes to make operations.
 // Delays below 0.5 ms are left out.
 type Delays struct {
-	Operations int64   `json:"operations" add:"sum"` // operations that were delayed
-	Dropped    int64   `json:"dropped" add:"sum"`    // operations that would not have been dropped
-	Response   Latency `json:"response"`
-	Undelayed  Latency `json:"undelayed"`
+	Dropped   int64   `json:"dropped" add:"sum"` // operations that would not have been dropped
+	Response  Latency `json:"response"`
+	Undelayed Latency `json:"undelayed"`
 }
 
 // EngineInfo is the engine's state at one time. A number is negative if the engine does

@@ -38,7 +38,6 @@ type combination struct {
 // found is what the phases of a point have found out for those that follow.
 type found struct {
 	median  time.Duration // service time of the warm-up
-	workers int           // how many workers the warm-up needed
 	settled bool          // the engine came to rest in the time allowed
 	warm    bool          // the service times of the warm-up became steady
 	cold    bool          // the phases that follow begin with cold caches
@@ -353,7 +352,7 @@ func (c *combination) mixed(ctx context.Context, p *workloads.Phase) error {
 		c.cell.Evidence.Held = held
 	}
 	if windows := c.cell.Evidence.Windows; p.Kind == workloads.Warmup {
-		c.found.warm, c.found.workers = drive.Steady(windows) || p.Operations > 0, c.cell.Client.Workers
+		c.found.warm = drive.Steady(windows) || p.Operations > 0
 		if c.found.median = 0; len(windows) > 0 {
 			c.found.median = time.Duration(results.Median(windows))
 		}
@@ -365,7 +364,7 @@ func (c *combination) mixed(ctx context.Context, p *workloads.Phase) error {
 func (c *combination) spec(p *workloads.Phase, cell *results.Cell, s plan.Stream, total int64) drive.Spec {
 	r := c.runner
 	spec := drive.Spec{
-		Phase: *p, Stream: s, Cell: cell, Total: total, Workers: r.config.workers(c.engine, p), First: c.found.workers,
+		Phase: *p, Stream: s, Cell: cell, Total: total, Workers: r.config.workers(c.engine, p),
 		MaxWait: r.config.maxWait(), Lateness: c.found.median,
 		Progress: func(d drive.Progress) { r.progress(p.Name, d) }, Observe: r.config.Observe,
 	}
