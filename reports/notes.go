@@ -133,12 +133,9 @@ func joined(parts []string) string {
 }
 
 // enginesIn names the engines of the measured phases with their versions, what an acknowledged write survives, and
-// their settings: the most important ones, or all that are no settings of servers and tables. If engines compress their
-// files differently, it says how.
+// their settings: the most important ones, or all but those of servers.
 func enginesIn(r *results.Run, all bool) []string {
 	measured := r.Select(func(c *results.Cell) bool { return c.Engines != nil && c.Measured() })
-	compressions := results.Distinct(measured, compression)
-	differ := len(slices.DeleteFunc(compressions, func(s string) bool { return s == "" })) > 1
 	engines := results.Distinct(measured, func(c *results.Cell) string {
 		parts := []string{strings.TrimSpace(c.Engine + " " + strings.TrimPrefix(c.Engines.Version, c.Engine+" "))}
 		if c.Durability != "" {
@@ -146,8 +143,7 @@ func enginesIn(r *results.Run, all bool) []string {
 		}
 		names := []string{"replication", "consistency"} // the most important first
 		for _, k := range slices.Sorted(maps.Keys(c.Engines.Settings)) {
-			own := !strings.HasPrefix(k, "server_") && !strings.HasPrefix(k, "table_") && k != "durability"
-			if all && own && !slices.Contains(names, k) {
+			if all && !strings.HasPrefix(k, "server_") && k != "durability" && !slices.Contains(names, k) {
 				names = append(names, k)
 			}
 		}
@@ -155,9 +151,6 @@ func enginesIn(r *results.Run, all bool) []string {
 			if v := c.Engines.Settings[k]; v != "" {
 				parts = append(parts, k+" "+v)
 			}
-		}
-		if differ {
-			parts = append(parts, compression(c))
 		}
 		return joined(parts)
 	})
@@ -168,18 +161,4 @@ func enginesIn(r *results.Run, all bool) []string {
 		}
 	}
 	return engines
-}
-
-// compression says how the engine of a cell compresses its files; "" if that is not known. Cassandra's
-// setting compression is that of requests, and that of files one of tables.
-func compression(c *results.Cell) string {
-	by := cmp.Or(c.Engines.Settings["table_compression"], c.Engines.Settings["compression"])
-	by, _, _ = strings.Cut(by, " ") // without the options of its class
-	switch by {
-	case "":
-		return ""
-	case "none":
-		return "files not compressed"
-	}
-	return "files compressed by " + strings.ToLower(strings.TrimSuffix(by, "Compressor"))
 }

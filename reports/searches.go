@@ -20,11 +20,14 @@ func (v *run) searches() (all []document.Section) {
 	if len(v.Searches) == 0 {
 		return nil
 	}
-	order := make([]*results.Search, len(v.Searches))
-	for i := range v.Searches {
-		order[i] = &v.Searches[i]
+	order := slices.Clone(v.Searches)
+	rate := func(s *results.Search) float64 {
+		if s.Found == nil {
+			return -1
+		}
+		return s.Found.Rate
 	}
-	slices.SortStableFunc(order, func(a, b *results.Search) int { return cmp.Compare(foundRate(b), foundRate(a)) })
+	slices.SortStableFunc(order, func(a, b results.Search) int { return cmp.Compare(rate(&b), rate(&a)) })
 	rates := document.Section{
 		ID: "rates", Title: "Highest rate",
 		Table: &document.Table{Columns: []document.Column{
@@ -37,14 +40,15 @@ func (v *run) searches() (all []document.Section) {
 		}},
 	}
 	var said []string
-	for _, s := range order {
-		who, found := v.names.ofTrial(s.Model, s.Engine, s.Trial), "no rate"
-		rate, next, p50, p99, limit := "-", "-", "-", "-", document.Cell{Text: "no rate was found"}
+	for i := range order {
+		s := &order[i]
+		who := v.names.ofTrial(s.Model, s.Engine, s.Trial)
+		found, next, p50, p99, limit := "none", "-", "-", "-", document.Cell{Text: "no rate was found"}
 		if f := s.Found; f != nil {
-			if found = words.Amount(f.Rate); f.Rate <= 0 {
-				found = "none"
+			if limit.Text = f.Text; f.Rate > 0 {
+				found = words.Amount(f.Rate)
 			}
-			if rate, limit.Text = found, f.Text; f.High > 0 {
+			if f.High > 0 {
 				next = words.Amount(f.High)
 			}
 			for i := range s.Steps {
@@ -57,7 +61,7 @@ func (v *run) searches() (all []document.Section) {
 			limit.Style = document.Bad
 		}
 		said = append(said, who+" "+found)
-		rates.Table.Add("", who, rate, next, p50, p99, limit)
+		rates.Table.Add("", who, found, next, p50, p99, limit)
 		section := v.steps(s)
 		section.Fold = len(order) > mostSearches
 		section.Open = section.Fold
@@ -76,13 +80,6 @@ func (v *run) searches() (all []document.Section) {
 	return append([]document.Section{rates}, all...)
 }
 
-func foundRate(s *results.Search) float64 {
-	if s.Found == nil {
-		return -1
-	}
-	return s.Found.Rate
-}
-
 // stepWords are what the measurements of a search showed, in words.
 var stepWords = map[results.StepVerdict]string{
 	results.StepHeld: "passed", results.StepBroken: "failed", results.StepUnclear: "inconclusive",
@@ -99,7 +96,6 @@ func (v *run) steps(s *results.Search) document.Section {
 			{Title: "achieved", Unit: "ops/s"},
 			{Group: "latency, ms", Title: "p50", Unit: "ms"},
 			{Group: "latency, ms", Title: "p99", Unit: "ms"},
-			{Title: "failed", Help: "operations that failed, were dropped or have an unknown outcome"},
 			{Left: true},
 		}},
 	}
@@ -107,22 +103,14 @@ func (v *run) steps(s *results.Search) document.Section {
 	slices.SortStableFunc(steps, func(a, b results.SearchStep) int { return cmp.Compare(a.Rate, b.Rate) })
 	for i := range steps {
 		step := &steps[i]
-		achieved, failed := "-", "-"
+		achieved := "-"
 		if o := step.Cell.Offered; o != nil {
 			achieved = words.Amount(o.Achieved)
 		}
 		p50, p99 := stepLatencies(step)
-		if step.Due() != nil {
-			var scheduled, bad int64
-			for _, o := range step.Cell.Ops {
-				bad += o.Failed + o.Unknown + o.Dropped
-				scheduled += o.Count + o.NotFound + o.Failed + o.Unknown + o.Dropped
-			}
-			failed = results.Percent(float64(bad) / float64(max(1, scheduled)))
-		}
 		said := cmp.Or(stepWords[step.Verdict], string(step.Verdict))
 		verdict := strings.TrimSuffix(said+": "+step.Text, ": ")
-		section.Table.Add("", words.Amount(step.Rate), achieved, p50, p99, failed, verdict)
+		section.Table.Add("", words.Amount(step.Rate), achieved, p50, p99, verdict)
 	}
 	section.Note(document.Faint, "", "each measurement found the data as those before it left them")
 	if ch, ok := searchChart(s, steps); ok {
