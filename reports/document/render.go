@@ -152,14 +152,8 @@ func (w *textWriter) fitted(t *Table, title string) (g grid, dropped []string) {
 			break
 		}
 		g.Table = g.With(func(c *Column) bool {
-			name := strings.ReplaceAll(c.Title, "\n", " ")
-			for _, o := range t.Columns { // all columns of that title may be of the same rank, in several groups
-				if o.Title == c.Title && o.Rank != rank {
-					name = strings.TrimSpace(c.Group)
-				}
-			}
-			if c.Rank == rank && !slices.Contains(dropped, name) {
-				dropped = append(dropped, name)
+			if c.Rank == rank {
+				dropped = append(dropped, c.name())
 			}
 			return c.Rank != rank
 		})

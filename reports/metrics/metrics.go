@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"sort"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -32,26 +30,11 @@ var bounds = []float64{
 // labels are those of all metrics of an operation. Each has one more.
 var labels = []string{"model", "engine", "phase", "trial", "operation"}
 
-var durations = prometheus.NewDesc("mailbench_operation_duration_seconds",
-	"Times of successful operations: response (scheduled start to end), service (start to end) and lag, the wait (scheduled start to start).",
-	append(labels, "kind"), nil)
-
 // Metrics are the metrics of one run.
 type Metrics struct {
 	operations *prometheus.CounterVec
+	durations  *prometheus.HistogramVec
 	progress   prometheus.Gauge
-
-	mu    sync.Mutex
-	times map[series]*[latency.NumKinds]histogram
-}
-
-// series has the values of labels.
-type series [5]string
-
-type histogram struct {
-	counts [32]uint64 // by bound, not cumulative
-	count  uint64
-	sum    float64 // seconds
 }
 
 // New returns the metrics of a run that has not begun.
@@ -60,70 +43,43 @@ func New() *Metrics {
 		operations: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "mailbench_operations_total", Help: "Operations by outcome.",
 		}, append(labels, "outcome")),
+		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "mailbench_operation_duration_seconds",
+			Help: "Times of successful operations: response (scheduled start to end), service (start to end) and lag, " +
+				"the wait (scheduled start to start).",
+			Buckets: bounds,
+		}, append(labels, "kind")),
 		progress: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "mailbench_run_progress_ratio", Help: "Share of the run that is done.",
 		}),
-		times: map[series]*[latency.NumKinds]histogram{},
 	}
 }
 
 // Add adds what a phase recorded since its last tick. Op names the operation with an index.
 func (m *Metrics) Add(key results.Key, op func(int) string, ops []latency.Op) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	for i := range ops {
 		if ops[i].Counts == ([latency.NumOutcomes]int64{}) {
 			continue
 		}
-		k := series{key.Model, key.Engine, key.Where(), strconv.Itoa(key.Trial), op(i)}
-		for out, n := range ops[i].Counts {
-			m.operations.WithLabelValues(append(k[:], outcomes[out])...).Add(float64(n))
+		of := func(last string) []string {
+			return []string{key.Model, key.Engine, key.Where(), strconv.Itoa(key.Trial), op(i), last}
 		}
-		of := m.times[k]
-		if of == nil {
-			of = &[latency.NumKinds]histogram{}
-			m.times[k] = of
+		for out, n := range ops[i].Counts {
+			m.operations.WithLabelValues(of(outcomes[out])...).Add(float64(n))
 		}
 		for _, kind := range kinds {
-			of[kind].add(&ops[i].Times[kind])
+			times := m.durations.WithLabelValues(of(kind.String())...)
+			for bar := range ops[i].Times[kind].Buckets {
+				for range bar.Count {
+					times.Observe(float64(bar.From+bar.To) / 2e9)
+				}
+			}
 		}
 	}
 }
 
 // Progress notes the share of the run that is done.
 func (m *Metrics) Progress(done float64) { m.progress.Set(done) }
-
-func (h *histogram) add(from *latency.Histogram) {
-	for bar := range from.Buckets {
-		middle := float64(bar.From+bar.To) / 2e9
-		h.counts[sort.SearchFloat64s(bounds, middle)] += uint64(bar.Count)
-		h.count += uint64(bar.Count)
-		h.sum += middle * float64(bar.Count)
-	}
-}
-
-// Describe implements prometheus.Collector.
-func (m *Metrics) Describe(to chan<- *prometheus.Desc) { to <- durations }
-
-// Collect implements prometheus.Collector: the times.
-func (m *Metrics) Collect(to chan<- prometheus.Metric) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for k, of := range m.times {
-		for _, kind := range kinds {
-			h := &of[kind]
-			if h.count == 0 {
-				continue
-			}
-			buckets, below := make(map[float64]uint64, len(bounds)), uint64(0)
-			for i, b := range bounds {
-				below += h.counts[i]
-				buckets[b] = below
-			}
-			to <- prometheus.MustNewConstHistogram(durations, h.count, h.sum, buckets, append(k[:], kind.String())...)
-		}
-	}
-}
 
 // Serve answers at http://ADDRESS/metrics until stop is called. An address without a host
 // is on loopback. It returns the address.
@@ -136,7 +92,7 @@ func (m *Metrics) Serve(address string) (at string, stop func(), err error) {
 		return "", nil, fmt.Errorf("serve metrics: %w; name a free address of this machine with --metrics", err)
 	}
 	r, mux := prometheus.NewRegistry(), http.NewServeMux()
-	r.MustRegister(m.operations, m.progress, m)
+	r.MustRegister(m.operations, m.durations, m.progress)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(r, promhttp.HandlerOpts{}))
 	s := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: time.Minute}
 	go func() { _ = s.Serve(l) }() // it ends with stop

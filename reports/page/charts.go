@@ -133,18 +133,18 @@ func percentiles(s *reports.Section, curves []results.Curve, n reports.Names) do
 	}
 	p.Lead = "How many operations took longer than a time: a curve that is lower is faster, and its right end is the tail. " +
 		fmt.Sprintf("Both axes are logarithmic. Operations of which there are at least %d.", results.EnoughFor(0.99))
-	model, last := func(c *results.Curve) string { return n.Part(c.Model, c.Engine) }, lastOf(curves)
+	model := func(c *results.Curve) string { return n.Part(c.Model, c.Engine) }
 	if !slices.ContainsFunc(curves, func(c results.Curve) bool { return model(&c) != model(&curves[0]) }) {
 		for these := range slices.Chunk(curves, opsTogether) {
 			title := strings.Join(results.Distinct(these, func(c results.Curve) string { return c.Op }), ", ")
-			p.Charts = append(p.Charts, newPercentileChart(title, these, last, func(c *results.Curve) string { return c.Op }))
+			p.Charts = append(p.Charts, newPercentileChart(title, these, func(c *results.Curve) string { return c.Op }))
 		}
 		return p
 	}
 	for _, op := range s.Ops {
 		of := slices.DeleteFunc(slices.Clone(curves), func(c results.Curve) bool { return c.Op != op })
 		if len(of) > 0 {
-			p.Charts = append(p.Charts, newPercentileChart(op, of, last, model))
+			p.Charts = append(p.Charts, newPercentileChart(op, of, model))
 		}
 	}
 	return p
@@ -167,13 +167,11 @@ func curvesOf(s *reports.Section, curves []results.Curve) []results.Curve {
 const lowestDrawn = 10
 
 // newPercentileChart draws curves on HdrHistogram's axis, on which 90, 99 and 99.9% are equally
-// far apart. Last is the percentile at which the axis ends.
-func newPercentileChart(
-	title string, curves []results.Curve, last float64, name func(*results.Curve) string,
-) document.Chart {
+// far apart.
+func newPercentileChart(title string, curves []results.Curve, name func(*results.Curve) string) document.Chart {
 	ch := document.Chart{
-		Title: title, X: document.Axis{Label: "percentile", Scale: document.Nines, To: last},
-		Y: document.Axis{Scale: document.Log},
+		Title: title,
+		X:     document.Axis{Label: "percentile", Scale: document.Nines, To: 99}, Y: document.Axis{Scale: document.Log},
 	}
 	var ends []string
 	for i := range curves {
@@ -186,19 +184,12 @@ func newPercentileChart(
 			l.Points = append(l.Points, document.Point{X: p.Percentile, Y: float64(max(1, p.Nanoseconds))})
 		}
 		ch.Lines = append(ch.Lines, l)
-		ends = append(ends, l.Name+" up to "+words.Duration(float64(c.Points[len(c.Points)-1].Nanoseconds)))
+		last := c.Points[len(c.Points)-1]
+		ch.X.To = max(ch.X.To, last.Percentile)
+		ends = append(ends, l.Name+" up to "+words.Duration(float64(last.Nanoseconds)))
 	}
 	ch.Summary = "Latency of " + title + " by percentile: " + strings.Join(ends, ", ") + "."
 	return ch
-}
-
-// lastOf is the highest percentile of curves, at least 99.
-func lastOf(curves []results.Curve) float64 {
-	last := 99.0
-	for i := range curves {
-		last = max(last, curves[i].Points[len(curves[i].Points)-1].Percentile)
-	}
-	return last
 }
 
 // chart is a chart of a document with its places, in the units of its view box.

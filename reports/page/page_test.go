@@ -250,7 +250,7 @@ func TestChartsHoldTheirLines(t *testing.T) {
 	for _, section := range v.Sections {
 		note(section.Title, section.Charts)
 	}
-	single := newPercentileChart("one operation that took no time", []results.Curve{{Points: []results.Point{{}}}}, 99, func(*results.Curve) string { return "" })
+	single := newPercentileChart("one operation that took no time", []results.Curve{{Points: []results.Point{{}}}}, func(*results.Curve) string { return "" })
 	note("", []chart{*draw(&single, &palette{})})
 	if len(charts) < 6 {
 		t.Fatalf("only %d charts", len(charts))

@@ -40,7 +40,7 @@ var pictureTemplate = template.Must(template.Must(templates.Clone()).Parse(pictu
 // drawPicture draws percentile curves as an SVG file that needs nothing else, with the key in
 // the upper left. The lines have the names of the curves' operations.
 func drawPicture(w io.Writer, title string, curves []results.Curve) error {
-	d := newPercentileChart(title, curves, lastOf(curves), func(c *results.Curve) string { return c.Op })
+	d := newPercentileChart(title, curves, func(c *results.Curve) string { return c.Op })
 	ch := &chart{
 		Chart: &d, Width: pictureWidth, Height: pictureHeight,
 		Left: marginLeft, Right: pictureWidth - marginRight, Top: titleHeight, Bottom: pictureHeight - marginBottom,
