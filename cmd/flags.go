@@ -248,7 +248,7 @@ var runGroups = []flagGroup{
 	{"Flags", []string{
 		"model", "engine", "set", "output", "trials", "mail", "durability", "dry-run", "fail-on", "quiet",
 	}},
-	{"Flags of the load", []string{"seed", "concurrency", "max-wait", "cache", "max-mail-size", "no-overhead"}},
+	{"Flags of the load", []string{"seed", "concurrency", "max-wait", "cache", "max-mail-size"}},
 	{"Flags of searches and sweeps", []string{"find-max", "from-rate", "max-rate", "step-time", "precision", "sweep"}},
 	{"Flags of data that is kept", []string{"data", "verify", "from"}},
 	{"Flags of clusters and several machines", []string{"contact", "segment", "start", "segment-timeout"}},

@@ -251,7 +251,7 @@ func (f *runFlags) config(known registry, name string) (*run.Config, error) {
 	if err := f.parseSegment(); err != nil {
 		return nil, err
 	}
-	c.Null, c.Processes = &known.floor, engineProcesses
+	c.Processes = engineProcesses
 	more, err := contactOverride(c.Engines, f.contact)
 	if err != nil {
 		return nil, err

@@ -79,7 +79,7 @@ func (f *storeFlags) pick(known registry) (e drivers.Engine, err error) {
 		return e, err
 	}
 	switch {
-	case e.Name == known.floor.Name:
+	case e.Name == nullEngine:
 		return e, usagef("--engine %s stores nothing", e.Name)
 	case f.keyspace != "" && e.Namespace == "namespace":
 		return e, usagef("--keyspace %s: %s has namespaces; name one with --namespace", f.keyspace, e.Name)

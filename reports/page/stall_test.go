@@ -46,7 +46,7 @@ phases:
 	}
 	var log bytes.Buffer
 	r, err := run.Run(t.Context(), run.Config{
-		Workload: w, Mail: messages.NewGenerator(w), Hooks: run.Hooks{LatencyLog: &log}, NoFloor: true,
+		Workload: w, Mail: messages.NewGenerator(w), Hooks: run.Hooks{LatencyLog: &log},
 		Models: []models.Model{james.Model()}, Engines: []drivers.Engine{stalling(pebble.Engine())},
 	})
 	if err != nil {

@@ -124,7 +124,7 @@ type Config struct {
 	MailFile   string   `json:"mail_file,omitempty"`
 	MailLimit  int64    `json:"mail_limit_bytes,omitempty"` // the most bytes that the mail file may have, unpacked
 	Data       bool     `json:"data,omitempty"`             // stores were kept in a data folder
-	NoFloor    bool     `json:"no_floor,omitempty"`         // the harness's own cost was not measured
+	NoFloor    bool     `json:"no_floor,omitempty"`         // of earlier builds: they did not measure their own cost
 	FindMax    *FindMax `json:"find_max,omitempty"`
 }
 

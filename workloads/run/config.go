@@ -28,11 +28,6 @@ type Config struct {
 	Engines  []drivers.Engine
 	Keyspace *keyspace.Keyspace // whose model is the only one; nil: models are of mail
 
-	// Null is the engine on which the floor of models is measured. Without it, or with
-	// NoFloor, no floor is measured.
-	Null    *drivers.Engine
-	NoFloor bool
-
 	Trials int // how often each model is measured on each engine; 0 is 1
 
 	// DataDir keeps stores and ledgers, in one folder for each model and engine. The

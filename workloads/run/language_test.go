@@ -220,8 +220,8 @@ func fitsIn(t *testing.T, c *Config, points []point, free float64) error {
 // refused before anything is written.
 func TestDryRun(t *testing.T) {
 	c := Config{
-		Workload: parse(t, "  - measure: {operations: 200, rate: 2000/s, mix: {deliver: 1, list: 3}}\n"), NoFloor: true,
-		Models: bundledModels()[:2], Engines: []drivers.Engine{embedded()}, DataDir: filepath.Join(t.TempDir(), "data"),
+		Workload: parse(t, "  - measure: {operations: 200, rate: 2000/s, mix: {deliver: 1, list: 3}}\n"),
+		Models:   bundledModels()[:2], Engines: []drivers.Engine{embedded()}, DataDir: filepath.Join(t.TempDir(), "data"),
 	}
 	var b strings.Builder
 	if err := dryRun(t, c, &b); err != nil {

@@ -37,7 +37,7 @@ func (r *runner) provenance(ctx context.Context, started time.Time) (*results.Ru
 		Config: results.Config{
 			Trials: c.trials(), Durability: c.EngineOptions.Durability.String(),
 			CacheBytes: c.EngineOptions.CacheBytes, Workers: c.Workers, MaxWait: c.maxWait().Seconds(),
-			Audit: c.Audit.String(), Data: c.DataDir != "", NoFloor: c.NoFloor,
+			Audit: c.Audit.String(), Data: c.DataDir != "",
 		},
 		Settings: c.settings(), Schemas: []results.Schema{}, Phases: []results.Phase{}, Cells: []results.Cell{},
 	}

@@ -76,7 +76,6 @@ func Run(ctx context.Context, c Config) (result *results.Run, err error) {
 		return nil, fmt.Errorf("nothing to verify in %s: it has no dataset of these models and engines", r.data.path)
 	}
 	r.leave(ctx)
-	r.floor(ctx)
 	if info := r.source.Info(); info.File != "" {
 		r.result.Mail = &results.MailInfo{
 			File: info.File, Messages: info.Messages, Bytes: info.Bytes, Malformed: info.Malformed, SHA256: info.SHA256,
@@ -224,7 +223,7 @@ type runner struct {
 	data   *dataDir
 	points []point
 	tasks  []task
-	source messages.Source // mail of the first point; the floor uses it too
+	source messages.Source // mail of the first point
 	log    *latency.Log    // if it has an error, the run goes on without it
 	result *results.Run
 	// When the run began.

@@ -230,7 +230,7 @@ sweep: {phases.measure.mix.list.page_number: [1, 3, 6]}
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := runOK(t, Config{Workload: w, Models: bundledModels(), Engines: []drivers.Engine{embedded()}, NoFloor: true})
+	r := runOK(t, Config{Workload: w, Models: bundledModels(), Engines: []drivers.Engine{embedded()}})
 	rows := map[string]map[string]float64{}
 	for i := range r.Cells {
 		if c := &r.Cells[i]; c.Measured() {

@@ -40,7 +40,7 @@ func Run(
 	r := new(recorder)
 	result, err := run.Run(ctx, run.Config{
 		Workload: w, Models: []models.Model{m}, Engines: []drivers.Engine{r.engine(e)},
-		NoFloor: true, Workers: 1, Hooks: run.Hooks{Progress: progress},
+		Workers: 1, Hooks: run.Hooks{Progress: progress},
 	})
 	if err != nil {
 		return nil, err
