@@ -18,32 +18,31 @@ func (v *run) details() (all []document.Section) {
 	if v.Sweep != nil { // the growth has the points
 		return nil
 	}
-	for i := range v.groups {
-		s := &v.groups[i]
-		if len(s.Ops) == 0 {
+	for _, cells := range v.groups {
+		if len(results.OpsOf(cells)) == 0 {
 			continue
 		}
-		all = append(all, v.latencies(s))
-		if first := s.Cells[0]; first.Measured() && first.Arrivals != "closed" {
-			all = append(all, v.times(s))
+		all = append(all, v.latencies(cells))
+		if cells[0].Measured() && cells[0].Arrivals != "closed" {
+			all = append(all, v.times(cells))
 		}
 	}
 	return all
 }
 
 // each calls do with each operation that a model supports, and its trials put together.
-func (v *run) each(s *Section, do func(op, name string, cs trials.Column, row *trials.Row)) {
-	for _, op := range s.Ops {
-		for _, cs := range trials.Columns(s.Cells) {
+func (v *run) each(cells []*results.Cell, do func(op, name string, row *trials.Row)) {
+	for _, op := range results.OpsOf(cells) {
+		for _, cs := range trials.Columns(cells) {
 			if row := cs.Row(op); row.Trials > 0 && row.Sum.Offered() {
-				do(op, v.names.Part(cs[0].Model, cs[0].Engine), cs, row)
+				do(op, v.names.Part(cs[0].Model, cs[0].Engine), row)
 			}
 		}
 	}
 }
 
 // latencies has all percentiles, the outcomes, and remarks on each operation.
-func (v *run) latencies(s *Section) document.Section {
+func (v *run) latencies(cells []*results.Cell) document.Section {
 	t := &document.Table{Columns: []document.Column{
 		{Title: "model", Left: true},
 		{Title: "ok", Help: "operations that succeeded"},
@@ -54,7 +53,7 @@ func (v *run) latencies(s *Section) document.Section {
 		{Group: "latency, ms", Title: "max", Unit: "ms", Rank: 1},
 		{Title: "ops/s", Rank: 3},
 	}}
-	v.each(s, func(op, name string, _ trials.Column, row *trials.Row) {
+	v.each(cells, func(op, name string, row *trials.Row) {
 		rate := row.Median(func(o *results.Op) float64 { return o.Rate })
 		if math.IsNaN(rate) { // none succeeded
 			rate = 0
@@ -63,15 +62,15 @@ func (v *run) latencies(s *Section) document.Section {
 			results.MS(row.Median(slowest)), words.Amount(rate),
 		).Remark = strings.Join(remarks(row), "; ")
 	})
-	where := s.Cells[0].Where()
+	where := cells[0].Where()
 	section := document.Section{
 		ID: "latency-" + where, Title: where + ": latency", Table: t, Fold: true,
-		Lead: LoadLine(s.Cells[0]) + "; medians of the trials; durability " + s.Cells[0].Durability,
+		Lead: LoadLine(cells[0]) + "; medians of the trials; durability " + cells[0].Durability,
 	}
 	if t.Has("-") {
 		section.Note(document.Faint, "-", tooFew)
 	}
-	for _, c := range s.Cells {
+	for _, c := range cells {
 		if gap := LongestGap(c); gap != "" {
 			section.Note(document.Warn, v.names.Of(c), gap)
 		}
@@ -84,7 +83,7 @@ var tooFew = fmt.Sprintf("too few operations, in trials that count: p50 takes %d
 	results.EnoughFor(0.5), results.EnoughFor(0.9), results.EnoughFor(0.99), results.EnoughFor(0.999))
 
 // times has what a latency consists of: the response time and its parts.
-func (v *run) times(s *Section) document.Section {
+func (v *run) times(cells []*results.Cell) document.Section {
 	parts := []struct {
 		group string
 		rank  int
@@ -99,17 +98,17 @@ func (v *run) times(s *Section) document.Section {
 		t.Columns = append(t.Columns, document.Column{Group: p.group, Title: "p50", Unit: "ms", Rank: p.rank},
 			document.Column{Group: p.group, Title: "p99", Unit: "ms"})
 	}
-	v.each(s, func(op, name string, _ trials.Column, row *trials.Row) {
-		cells := []any{name}
+	v.each(cells, func(op, name string, row *trials.Row) {
+		values := []any{name}
 		for _, p := range parts {
 			for _, at := range []float64{0.5, 0.99} {
 				ns := row.Median(func(o *results.Op) float64 { return p.of(o).At(at) })
-				cells = append(cells, trials.Time{NS: ns, Enough: row.Count >= results.EnoughFor(at)})
+				values = append(values, trials.Time{NS: ns, Enough: row.Count >= results.EnoughFor(at)})
 			}
 		}
-		t.Add(op, cells...)
+		t.Add(op, values...)
 	})
-	where := s.Cells[0].Where()
+	where := cells[0].Where()
 	return document.Section{
 		ID: "times-" + where, Title: where + ": response, service and wait time", Table: t, Fold: true,
 		Lead: "response: scheduled start to end; service: call to end; wait: scheduled start to call",
@@ -132,17 +131,16 @@ func (v *run) costs() document.Section {
 			{Title: "KB\nwritten", Unit: "KB"},
 		}},
 	}
-	for i := range v.groups {
-		first := v.groups[i].Cells[0]
-		if v.Sweep != nil || !first.Measured() {
+	for _, cells := range v.groups {
+		if v.Sweep != nil || !cells[0].Measured() {
 			continue
 		}
-		v.each(&v.groups[i], func(op, name string, _ trials.Column, row *trials.Row) {
+		v.each(cells, func(op, name string, row *trials.Row) {
 			if row.Sum.Count == 0 {
 				return
 			}
-			if first.Where() != v.groups[0].Cells[0].Where() {
-				op += ", " + first.Where()
+			if where := cells[0].Where(); where != v.groups[0][0].Where() {
+				op += ", " + where
 			}
 			st, scanned, amplified := row.Cost(), "-", "-"
 			if st.RowsScanned != nil {
@@ -317,17 +315,15 @@ const errorsShown = 2
 
 // streams are the latencies of each stream of phases that run several at once.
 func (v *run) streams() (all []document.Section) {
-	for i := range v.groups {
-		cells := v.groups[i].Cells
+	for _, cells := range v.groups {
 		for _, stream := range cells[0].Streams {
-			s := Section{}
+			var alone []*results.Cell
 			for _, c := range cells {
 				if one := c.Alone(stream.Name); one != nil {
-					s.Cells = append(s.Cells, one)
+					alone = append(alone, one)
 				}
 			}
-			s.Ops = results.OpsOf(s.Cells)
-			section := v.latencies(&s)
+			section := v.latencies(alone)
 			section.ID, section.Title = "streams", fmt.Sprintf("%s, stream %s: latency", cells[0].Where(), stream.Name)
 			all = append(all, section)
 		}
@@ -338,8 +334,8 @@ func (v *run) streams() (all []document.Section) {
 // patterns has the access patterns of each operation with their times, the most frequent first. Those of cells whose
 // verdict is not ok are left out.
 func (v *run) patterns() (all []document.Section) {
-	for i := range v.groups {
-		if v.Sweep != nil || !v.groups[i].Cells[0].Measured() {
+	for _, cells := range v.groups {
+		if v.Sweep != nil || !cells[0].Measured() {
 			continue
 		}
 		t := &document.Table{Columns: []document.Column{
@@ -350,7 +346,7 @@ func (v *run) patterns() (all []document.Section) {
 			{Group: "latency, ms", Title: "p99", Unit: "ms"},
 			{Group: "latency, ms", Title: "max", Unit: "ms"},
 		}}
-		v.each(&v.groups[i], func(op, name string, _ trials.Column, row *trials.Row) {
+		v.each(cells, func(op, name string, row *trials.Row) {
 			for _, p := range row.Sum.Patterns {
 				times := []any{"-", "-", "-"}
 				if s := p.Service; s != nil {
@@ -363,7 +359,7 @@ func (v *run) patterns() (all []document.Section) {
 			}
 		})
 		all = append(all, document.Section{
-			ID: "patterns", Title: v.groups[i].Cells[0].Where() + ": access patterns", Table: t, Fold: true,
+			ID: "patterns", Title: cells[0].Where() + ": access patterns", Table: t, Fold: true,
 			Lead: "from the model's call to its return; runs per operation",
 		})
 	}

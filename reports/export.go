@@ -39,9 +39,9 @@ func WriteBench(w io.Writer, r *results.Run) error {
 	config("cpu", e.CPU)
 	config("pkg", "github.com/mailbench/mailbench")
 	config("workload", r.Workload.Name)
-	for _, s := range Sections(r) {
-		for _, c := range s.Cells {
-			for _, name := range s.Ops {
+	for _, cells := range Groups(r) {
+		for _, c := range cells {
+			for _, name := range results.OpsOf(cells) {
 				o := c.Ops[name]
 				if !c.Measured() || o.Count+o.Others() == 0 {
 					continue

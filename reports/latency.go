@@ -10,7 +10,6 @@ import (
 
 	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/ranking"
-	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/trials"
 )
@@ -91,10 +90,7 @@ func (v *run) wholeLoad(loads []*ranking.Load) document.Section {
 	ranked := slices.ContainsFunc(loads, func(l *ranking.Load) bool { return l.First > 0 && len(l.Models) > 1 })
 	note(ranked, fmt.Sprintf("* best or not significantly worse, at most %g× the best", heats[0]))
 	note(loads[0].Shared(), fmt.Sprintf("shared load: the %.0f%% all models do", 100*loads[0].Covers))
-	i := slices.IndexFunc(v.Cells, func(c results.Cell) bool {
-		return c.Arrivals == "closed" && (c.Phase == ranking.Unthrottled || c.Phase == loads[0].Phase)
-	})
-	note(throughput, "max: "+words.Plural(v.Cells[max(i, 0)].Clients, "client")+", no pauses")
+	note(throughput, "max: no pauses")
 	note(t.Has("-"), "- not known")
 	s.Note(document.Faint, "", notes)
 	return s

@@ -26,7 +26,7 @@ func TestPatternTimes(t *testing.T) {
 	}
 	r := &results.Run{Cells: []results.Cell{*cell(1, 10_000), *cell(2, 20_000)}}
 	rows := func() (got [][]string) {
-		for _, s := range (&run{Run: r, groups: Sections(r)}).patterns() {
+		for _, s := range (&run{Run: r, groups: Groups(r)}).patterns() {
 			for _, row := range s.Table.Rows {
 				texts := []string{row.Group}
 				for _, c := range row.Cells {

@@ -22,7 +22,7 @@ import (
 // and of each operation, then warnings, and folded all that is known.
 func Of(r *results.Run, by ranking.Metric) *document.Document {
 	v := &run{
-		Run: r, names: NamesIn(r), loads: ranking.Of(r, cmp.Or(by, ranking.Typical)), groups: Sections(r),
+		Run: r, names: NamesIn(r), loads: ranking.Of(r, cmp.Or(by, ranking.Typical)), groups: Groups(r),
 	}
 	v.verdicts = verdictsOf(r, v.names)
 	d := &document.Document{Title: v.title(), Facts: v.facts()}
@@ -61,7 +61,7 @@ type run struct {
 	*results.Run
 	names    Names
 	loads    []*ranking.Load // of measured phases; empty for a sweep
-	groups   []Section
+	groups   [][]*results.Cell
 	verdicts []Notice // those that are not ok
 }
 
@@ -71,17 +71,16 @@ func modelsOf(r *results.Run) []string {
 }
 
 func (v *run) title() string {
-	took := words.About(time.Duration(v.Seconds * 1e9))
-	s := v.Workload.Name + ": "
-	switch models, engines := modelsOf(v.Run), enginesIn(v.Run, false); {
-	case len(engines) == 1 && len(models) == 1:
-		s += models[0] + " on " + engines[0]
-	case len(engines) == 1:
-		s += fmt.Sprintf("%d models on %s", len(models), engines[0])
-	default:
-		s += fmt.Sprintf("%s on %s", words.Plural(len(models), "model"), words.Plural(len(engines), "engine"))
+	models, engines := modelsOf(v.Run), enginesIn(v.Run, false)
+	what, where := words.Plural(len(models), "model"), words.Plural(len(engines), "engine")
+	if len(models) == 1 {
+		what = models[0]
 	}
-	return s + fmt.Sprintf("; %d CPUs; %s", v.Environment.CPUs, took)
+	if len(engines) == 1 {
+		where = engines[0]
+	}
+	took := words.About(time.Duration(v.Seconds * 1e9))
+	return fmt.Sprintf("%s: %s on %s; %d CPUs; %s", v.Workload.Name, what, where, v.Environment.CPUs, took)
 }
 
 // facts say what was measured.
@@ -274,30 +273,22 @@ func LoadLine(c *results.Cell) string {
 		strconv.FormatFloat(c.Rate, 'f', -1, 64), c.Arrivals)
 }
 
-// Section holds cells that can be compared: they are of one phase, had the same
-// load, and give the same promise of durability.
-type Section struct {
-	Cells []*results.Cell
-	Ops   []string // most frequent first
-}
-
-// Sections sorts into sections the cells that ran operations or have a verdict
-// that is not ok, in the order of the run.
-func Sections(r *results.Run) []Section {
-	var all []Section
+// Groups are the cells that ran operations or have a verdict that is not ok, in the order of the run. Those of a group
+// can be compared: they are of one phase, had the same load, and give the same promise of durability.
+func Groups(r *results.Run) [][]*results.Cell {
 	shown := r.Select(func(c *results.Cell) bool { // not warm-ups, and phases without operations
 		return c.Verdict != results.OK || c.Kind != results.KindWarmup && len(c.Ops) > 0
 	})
 	alike := func(c *results.Cell) [3]string { return [3]string{c.Where(), c.Durability, LoadLine(c)} }
-	var loads []Section // reports show them last
-	for _, cells := range results.Grouped(shown, alike) {
-		to := &loads
-		if cells[0].Measured() {
-			to = &all
+	all := results.Grouped(shown, alike)
+	order := func(group []*results.Cell) int { // reports show loads last
+		if group[0].Measured() {
+			return 0
 		}
-		*to = append(*to, Section{Cells: cells, Ops: results.OpsOf(cells)})
+		return 1
 	}
-	return append(all, loads...)
+	slices.SortStableFunc(all, func(a, b []*results.Cell) int { return order(a) - order(b) })
+	return all
 }
 
 // Names gives each cell and audit of a run a name of its own: the model, and the engine and
@@ -305,14 +296,19 @@ func Sections(r *results.Run) []Section {
 type Names struct{ engines, trials bool }
 
 func NamesIn(r *results.Run) Names {
-	engines, last := map[string]bool{}, 0 // the last trial
-	for _, c := range r.Cells {
-		engines[c.Engine], last = true, max(last, c.Trial)
+	var n Names
+	first := ""
+	add := func(engine string, trial int) {
+		first = cmp.Or(first, engine)
+		n.engines, n.trials = n.engines || engine != first, n.trials || trial > 1
 	}
-	for _, a := range r.Audits { // a run may have audits and no cells
-		engines[a.Engine], last = true, max(last, a.Trial)
+	for i := range r.Cells {
+		add(r.Cells[i].Engine, r.Cells[i].Trial)
 	}
-	return Names{len(engines) > 1, last > 1}
+	for i := range r.Audits { // a run may have audits and no cells
+		add(r.Audits[i].Engine, r.Audits[i].Trial)
+	}
+	return n
 }
 
 func (n Names) Of(c *results.Cell) string { return n.ofTrial(c.Model, c.Engine, c.Trial) }

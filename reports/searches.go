@@ -3,7 +3,6 @@ package reports
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -113,9 +112,6 @@ func (v *run) steps(s *results.Search) document.Section {
 		section.Table.Add("", words.Amount(step.Rate), achieved, p50, p99, verdict)
 	}
 	section.Note(document.Faint, "", "each measurement found the data as those before it left them")
-	if ch, ok := searchChart(s, steps); ok {
-		section.Charts = append(section.Charts, ch)
-	}
 	return section
 }
 
@@ -126,40 +122,4 @@ func stepLatencies(step *results.SearchStep) (p50, p99 string) {
 		return "-", "-"
 	}
 	return results.MS(l.At(0.5)), results.MS(l.At(0.99))
-}
-
-// searchChart draws latency against rate. It is false if there are fewer than two steps to draw. A
-// percentile that never ended is left out.
-func searchChart(s *results.Search, steps []results.SearchStep) (document.Chart, bool) {
-	ch := document.Chart{
-		Title:   "latency of all scheduled operations, by rate",
-		Summary: fmt.Sprintf("Latency against rate of %s, %d measurements.", s.Model, len(steps)),
-		X:       document.Axis{Label: "operations per second", Text: words.Amount},
-		Y:       document.Axis{Scale: document.Log},
-		Lines:   []document.Line{{Name: "p50"}, {Name: "p99"}},
-	}
-	drawn := 0
-	for i := range steps {
-		step := &steps[i]
-		l := step.Due()
-		if l == nil {
-			continue
-		}
-		drawn++
-		for k, ns := range []int64{l.P50, l.P99} {
-			of := &ch.Lines[k]
-			p := document.Point{X: step.Rate, Y: math.NaN(), Open: step.Verdict != results.StepHeld}
-			if ns > 0 {
-				p.Y = float64(ns)
-				p.Text = fmt.Sprintf("%s/s, %s %s: %s", words.Amount(step.Rate), of.Name, words.Duration(p.Y),
-					stepWords[step.Verdict])
-			}
-			of.Points = append(of.Points, p)
-		}
-	}
-	if f := s.Found; f != nil && f.Rate > 0 {
-		ch.Marks = append(ch.Marks, document.Tick{At: f.Rate})
-		ch.Summary += " " + f.Text
-	}
-	return ch, drawn > 1
 }

@@ -218,10 +218,8 @@ type Line struct {
 	Points []Point
 }
 
-// Point is a point of a line, which is interrupted where Y is NaN. A point with a text has a dot; it is
-// open if the value is not one of those that the line is about, such as a rate that failed.
+// Point is a point of a line, which is interrupted where Y is NaN. A point with a text has a dot.
 type Point struct {
 	X, Y float64
 	Text string
-	Open bool
 }

@@ -125,9 +125,9 @@ const opsTogether = 6
 
 // percentiles has a chart of each operation of a phase, with a line for each model. If there is a single model, its
 // operations share charts.
-func percentiles(s *reports.Section, curves []results.Curve, n reports.Names) document.Section {
-	p := document.Section{ID: "percentiles", Title: "Percentile curves, " + s.Cells[0].Where(), Fold: true, Open: true}
-	curves = curvesOf(s, curves)
+func percentiles(cells []*results.Cell, curves []results.Curve, n reports.Names) document.Section {
+	p := document.Section{ID: "percentiles", Title: "Percentile curves, " + cells[0].Where(), Fold: true, Open: true}
+	curves = curvesOf(cells, curves)
 	if len(curves) == 0 {
 		return p
 	}
@@ -141,7 +141,7 @@ func percentiles(s *reports.Section, curves []results.Curve, n reports.Names) do
 		}
 		return p
 	}
-	for _, op := range s.Ops {
+	for _, op := range results.OpsOf(cells) {
 		of := slices.DeleteFunc(slices.Clone(curves), func(c results.Curve) bool { return c.Op != op })
 		if len(of) > 0 {
 			p.Charts = append(p.Charts, newPercentileChart(op, of, model))
@@ -150,11 +150,11 @@ func percentiles(s *reports.Section, curves []results.Curve, n reports.Names) do
 	return p
 }
 
-// curvesOf are the curves of a section that have samples enough for a p99.
-func curvesOf(s *reports.Section, curves []results.Curve) []results.Curve {
+// curvesOf are the curves of cells that have samples enough for a p99.
+func curvesOf(cells []*results.Cell, curves []results.Curve) []results.Curve {
 	return slices.DeleteFunc(slices.Clone(curves), func(c results.Curve) bool {
 		var n int64
-		for _, cell := range s.Cells {
+		for _, cell := range cells {
 			if cell.Model == c.Model && cell.Engine == c.Engine && cell.Where() == c.Phase {
 				n += cell.Ops[c.Op].Count
 			}

@@ -3,7 +3,6 @@ package page
 import (
 	"testing"
 
-	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
@@ -16,7 +15,7 @@ func TestCurvesOf(t *testing.T) {
 		}
 	}
 	n := results.EnoughFor(0.99)
-	s := reports.Section{Cells: []*results.Cell{cell("measure", n-1), cell("measure", 1)}}
+	cells := []*results.Cell{cell("measure", n-1), cell("measure", 1)}
 	points := []results.Point{{Percentile: 50, Nanoseconds: 1}}
 	var curves []results.Curve
 	for _, c := range []results.Curve{
@@ -28,7 +27,7 @@ func TestCurvesOf(t *testing.T) {
 		c.Model, c.Engine = "james", "embedded"
 		curves = append(curves, c)
 	}
-	if drawn := curvesOf(&s, curves); len(drawn) != 1 || drawn[0].Op != "list" {
+	if drawn := curvesOf(cells, curves); len(drawn) != 1 || drawn[0].Op != "list" {
 		t.Errorf("drawn %+v", drawn)
 	}
 }

@@ -212,11 +212,11 @@ func addCharts(d *document.Document, s *Source) {
 	n := reports.NamesIn(s.Run)
 	var own []document.Section
 	if s.Run.Sweep == nil { // each point of a sweep has its own
-		for _, g := range reports.Sections(s.Run) {
-			if c := g.Cells[0]; !c.Measured() {
+		for _, cells := range reports.Groups(s.Run) {
+			if !cells[0].Measured() {
 				continue
 			}
-			p := percentiles(&g, s.Curves, n)
+			p := percentiles(cells, s.Curves, n)
 			if s.NoLog && len(own) == 0 {
 				p.Notes = []document.Sentence{{
 					Text: "no curves, because latency.hlog of this run is gone. All other values are those of run.json.",
