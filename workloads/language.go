@@ -178,9 +178,6 @@ func init() {
 		"arrivals": {
 			text: "word", schema: object{"enum": arrivalNames[:Closed]}, words: arrivalNames[:Closed], read: (*decoder).word,
 		},
-		"unsupported": {
-			text: "word", schema: object{"enum": missingNames[:]}, words: missingNames[:], read: (*decoder).word,
-		},
 		"flags": {text: "words", read: (*decoder).flags, schema: anyOf(object{"enum": flagNames}, object{
 			"type": "array", "minItems": 1, "items": object{"enum": flagNames},
 		})},

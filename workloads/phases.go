@@ -336,7 +336,7 @@ func (d *decoder) prepare(w, next *Phase, at *yaml.Node) {
 			"phase %s: phase %s has streams with their own rates; leave rate and clients out, or set a mix", w.Name, next.Name) {
 			return
 		}
-		w.Mix, w.How, w.Missing = next.Mix, next.How, max(w.Missing, next.Missing)
+		w.Mix, w.How = next.Mix, next.How
 		w.Streams = slices.Clone(next.Streams)
 		for i := range w.Streams {
 			w.Streams[i].Shape = nil

@@ -156,19 +156,6 @@ var arrivalNames = [...]string{"constant", "poisson", "closed"}
 // String returns the word for it in workloads and results.
 func (a Arrivals) String() string { return arrivalNames[a] }
 
-// Missing is what happens to operations that a model lacks.
-type Missing uint8
-
-// Skip leaves them out, so that the model's load is lighter. ReplaceRate draws another
-// operation of the mix in place of each: the rate is that of the other models, and the
-// mix is not.
-const (
-	Skip Missing = iota
-	ReplaceRate
-)
-
-var missingNames = [...]string{"skip", "substitute"}
-
 // Phase is one step of a workload, or a stream of one. Rate, Clients and what follows belong to
 // warmup and measure; a warmup that leaves them out takes those of the measure
 // phase it prepares.
@@ -201,10 +188,6 @@ type Phase struct {
 	// Workers is how many operations of an open loop may be under way; 0: the runner's
 	// choice.
 	Workers int `key:"concurrency" form:"whole" least:"1" most:"clients" measure:"how many operations of an open loop may be under way at a time (default: 32 with an engine in this process, 512 over a network)"`
-	// Missing says what happens to operations that a model lacks. Lacks are the operations
-	// to replace by others; Without sets them.
-	Missing Missing `key:"unsupported" form:"unsupported" measure:"handling of operations of the mix that a model does not support: skip (default), or substitute, which draws another"`
-	Lacks   [MaxOps]bool
 
 	// Rate is that of all operations together, or of sessions; if it has a shape, the mean; zero in a
 	// closed loop. Shape is how it changes; nil: it is constant.
@@ -279,20 +262,6 @@ const (
 )
 
 var flagNames = []string{"seen", "answered", "flagged", "deleted", "draft", "user"}
-
-// Without returns the phase for a model that does not support some operations. With ReplaceRate, it sets Lacks,
-// unless the model supports none of the operations of the mix.
-func (p Phase) Without(lacks [MaxOps]bool) Phase {
-	if p.Missing != ReplaceRate {
-		return p
-	}
-	for op := range lacks {
-		if p.Mix.Has(Op(op)) && !lacks[op] {
-			p.Lacks = lacks
-		}
-	}
-	return p
-}
 
 // OfTrial is a phase of the workload as a trial executes it, from 1: its operations, arrivals and
 // messages are others than those of all other trials, and the same for all models and engines.

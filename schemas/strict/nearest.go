@@ -27,7 +27,7 @@ func didYouMean(near string) string {
 var synonyms = map[string]string{
 	"keys": "access", "answer": "conclusion", "dataset": "population", "deep": "deep_share", "doc": "description",
 	"cold": "drop-caches", "depth": "page_number", "chance": "probability", "on": "set_share",
-	"replace-rate": "substitute", "says": "text", "width": "range", "think": "think_time", "missing": "unsupported",
+	"says": "text", "width": "range", "think": "think_time",
 	"lag": "wait", "tables": "csv", "growth": "csv",
 
 	"account-counts": "totals", "folder-counts": "counters", "list-all": "all-mail", "list-folders": "folders",

@@ -243,9 +243,6 @@ func (p *phase) countOverdue(stopped time.Duration) {
 		}
 		t := &p.stats.streams[o.Stream]
 		t.Due++
-		if o.Replaces {
-			t.Replaced++
-		}
 		if p.unsupported(&o) {
 			t.Skipped++
 		}

@@ -132,9 +132,6 @@ func (w *worker) draw() (due time.Duration, ok bool) {
 // step waits until the operation is scheduled and executes it.
 func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 	tally := w.tally()
-	if w.op.Replaces {
-		tally.Replaced++
-	}
 	if w.phase.unsupported(&w.op) {
 		tally.Skipped++
 		w.idle(ctx, 0)

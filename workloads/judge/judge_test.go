@@ -480,12 +480,6 @@ var doubts = []judged{
 		"10% of the operations were skipped, because the model does not support",
 	},
 	{
-		"operations in place of others", func(c *results.Cell) { c.Offered.Replaced = 6000 },
-		results.OK, "",
-		codes{"other-mix"},
-		"10% of the operations replace operations that the model does not support",
-	},
-	{
 		"operations that waited for the memory of large messages", func(c *results.Cell) { c.Evidence.LargeWaits = 6000 },
 		results.OK, "",
 		codes{"large-waits"},

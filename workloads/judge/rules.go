@@ -144,12 +144,8 @@ var rules = []rule{
 	// The model's load is not that of models that support all operations of the mix.
 	{"lighter-load", results.OK, measured, "", func(c cell, _ evidence) string {
 		return when(c.Offered.Skipped > 0, "lighter load: %s of the operations were skipped, because the model does not "+
-			"support them; set unsupported: substitute in the workload to keep the rate equal",
+			"support them; give them no weight in the mix (--set phases.NAME.mix.OPERATION=0) to compare the others",
 			results.Percent(share(c.Offered.Skipped, c.Offered.Due)))
-	}},
-	{"other-mix", results.OK, measured, "", func(c cell, _ evidence) string {
-		return when(c.Offered.Replaced > 0, "other mix: %s of the operations replace operations that the model does not support",
-			results.Percent(share(c.Offered.Replaced, c.Offered.Due)))
 	}},
 
 	// Less was executed than was offered.

@@ -23,7 +23,7 @@ const (
 	streamUser
 	streamFolder
 	streamLoad
-	streamReplace
+	_ // of earlier versions: the others keep their draws
 	streamSession
 	streamUserOfSession
 	streamThink
@@ -51,9 +51,7 @@ type Operation struct {
 	// Date is when the message of a delivery arrives, as its header will say.
 	Date time.Time
 
-	Stream int // place of its stream in the phase, from 0
-	// Replaces: it was drawn in place of an operation that the model lacks.
-	Replaces bool
+	Stream   int            // place of its stream in the phase, from 0
 	Session  uint64         // number of the session that it is a step of
 	Page     int            // entries that one call requests
 	Skip     int            // list: begin after so many of the newest messages
@@ -93,9 +91,7 @@ type Plan struct {
 	stream   uint64 // Phase.stream: number of phase and stream
 	messages uint64 // number of the first message
 	mix      chooser
-	lacks    [workloads.MaxOps]bool
-	offered  chooser // the mix without what the model lacks
-	hows     []how   // by operation, or by step of the session
+	hows     []how // by operation, or by step of the session
 	session  *workloads.Session
 	users    *keySet
 	spread   random.Dist // recipients of a delivery, unless it says itself
@@ -139,15 +135,6 @@ func New(w *workloads.Workload, phase *workloads.Phase, c *Census) *Plan {
 			p.hows[op].Messages = defaultItems
 		}
 	}
-	offered := phase.Mix
-	for op, lacks := range phase.Lacks {
-		if lacks {
-			offered[op] = 0
-		}
-	}
-	if offered != (workloads.Mix{}) {
-		p.offered, p.lacks = chooserOf(&offered), phase.Lacks
-	}
 	return p
 }
 
@@ -165,11 +152,6 @@ func (p *Plan) Next(n uint64, o *Operation) {
 	r := &o.rand
 	r.Seed(p.seed, streamOperation+p.stream<<8, n)
 	o.Op = p.mix.choose(r)
-	if p.lacks[o.Op] {
-		var again random.Rand // of its own, so that all else is drawn as for other models
-		again.Seed(p.seed, streamReplace+p.stream<<8, n)
-		o.Op, o.Replaces = p.offered.choose(&again), true
-	}
 	o.how = &p.hows[o.Op]
 	o.User = o.how.users(r)
 	p.draw(n, anyFolder, o)

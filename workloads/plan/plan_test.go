@@ -236,48 +236,6 @@ func TestTrialsDrawDifferently(t *testing.T) {
 	}
 }
 
-// With unsupported: substitute, operations that a model does not support are drawn again; the others
-// stay as they are.
-func TestReplacedOperations(t *testing.T) {
-	w := bundledForTest(t, "quick")
-	c, p := censusOf(t, w), w.Phases[3]
-	var lacks [workloads.MaxOps]bool
-	lacks[workloads.Label], lacks[workloads.Open] = true, true
-	if got := p.Without(lacks); got.Lacks != ([workloads.MaxOps]bool{}) {
-		t.Error("operations are replaced although they are to be skipped")
-	}
-	p.Missing = workloads.ReplaceRate
-	whole := p
-	p = p.Without(lacks)
-	all, some := New(w, &whole, c), New(w, &p, c)
-	var a, b Operation
-	counts := [workloads.MaxOps]int{}
-	for n := range uint64(20000) {
-		all.Next(n, &a)
-		some.Next(n, &b)
-		if b.Replaces != lacks[a.Op] || lacks[b.Op] || !b.Replaces && (a.Op != b.Op || a.Pick != b.Pick) || a.User != b.User {
-			t.Fatalf("operation %d is %v and becomes %v (replaces: %v)", n, a.Op, b.Op, b.Replaces)
-		}
-		counts[b.Op]++
-	}
-	left := 0.0
-	for op, weight := range whole.Mix {
-		if !lacks[op] {
-			left += float64(weight)
-		}
-	}
-	if share, want := float64(counts[workloads.List])/20000, float64(whole.Mix[workloads.List])/left; math.Abs(share/want-1) > 0.05 {
-		t.Errorf("%.3f are list, want %.3f", share, want)
-	}
-	if p := p.Without([workloads.MaxOps]bool{}); p.Mix != w.Phases[3].Mix {
-		t.Error("the mix has changed")
-	}
-	p.Mix, p.Lacks = workloads.Mix{workloads.Label: 1}, [workloads.MaxOps]bool{}
-	if got := p.Without(lacks); got.Lacks != ([workloads.MaxOps]bool{}) {
-		t.Error("nothing is left to draw from")
-	}
-}
-
 func TestConstantSchedule(t *testing.T) {
 	p := workloads.Phase{Rate: workloads.Rate{Count: 3, Per: time.Second}, Duration: 1000 * time.Second}
 	s := ScheduleOf(&p, 1)

@@ -48,7 +48,7 @@ func StreamOf(w *workloads.Workload, p *workloads.Phase, c *Census) Stream {
 		streams = []workloads.Phase{*p}
 	}
 	for i, one := range streams {
-		one.Number, one.Stream, one.Duration, one.Operations, one.Lacks = p.Number, i, p.Duration, p.Operations, p.Lacks
+		one.Number, one.Stream, one.Duration, one.Operations = p.Number, i, p.Duration, p.Operations
 		s.parts = append(s.parts, part{Plan: New(w, &one, c), phase: one, schedule: ScheduleOf(&one, w.Seed)})
 	}
 	return c.Segment.of(s, c.Users())

@@ -87,11 +87,10 @@ type Cell struct {
 // out operations that the model does not support (Skipped) and operations that found
 // nothing to work on (NoTarget).
 type Offered struct {
-	Due      int64 `json:"due" add:"sum"`                // operations that were scheduled, or that clients began
-	Skipped  int64 `json:"skipped" add:"sum"`            // scheduled, but not supported by the model
-	Replaced int64 `json:"replaced,omitempty" add:"sum"` // part of Due, instead of unsupported operations
-	NoTarget int64 `json:"no_target" add:"sum"`          // scheduled, but there was no existing message to work on
-	Dropped  int64 `json:"dropped" add:"sum"`            // scheduled, but never started
+	Due      int64 `json:"due" add:"sum"`       // operations that were scheduled, or that clients began
+	Skipped  int64 `json:"skipped" add:"sum"`   // scheduled, but not supported by the model
+	NoTarget int64 `json:"no_target" add:"sum"` // scheduled, but there was no existing message to work on
+	Dropped  int64 `json:"dropped" add:"sum"`   // scheduled, but never started
 	// Span is the length of the schedule in seconds, up to where the phase was
 	// stopped. LastStart is when the last operation was started, in seconds since
 	// the phase began.

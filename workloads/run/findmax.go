@@ -151,7 +151,7 @@ func (s *maxSearch) step(ctx context.Context, rate float64) (results.SearchStep,
 			return step, err
 		}
 	}
-	drawn, err := plan.AtRate(s.phase.Without(s.on.target.Lacks), rate, s.length(rate))
+	drawn, err := plan.AtRate(*s.phase, rate, s.length(rate))
 	if err != nil {
 		return step, err
 	}

@@ -340,7 +340,7 @@ func (r *runner) warmLong(of string, p *workloads.Phase) {
 
 // mixed executes a warm-up or a measured phase.
 func (c *combination) mixed(ctx context.Context, p *workloads.Phase) error {
-	drawn := c.workload().OfTrial(p.Without(c.target.Lacks), c.trial)
+	drawn := c.workload().OfTrial(*p, c.trial)
 	if p.Kind == workloads.Warmup && c.at.number > 0 {
 		c.runner.warmLong(c.model.Name+" on "+c.engine.Name, &drawn)
 	}
