@@ -672,7 +672,7 @@ func TestSegmentIsRefused(t *testing.T) {
 
 func TestGates(t *testing.T) {
 	for text, want := range map[string]string{
-		"lst.p98":               `unknown metric "p98"; expected one of typical, mean, p50, p99, p99.9, rate, max-rate, errors, requests, scanned, rows, bytes, or OP.METRIC`,
+		"lst.p98":               `unknown metric "p98"; expected one of typical, p50, p99, p99.9, rate, max-rate, errors, requests, scanned, rows, bytes, or OP.METRIC`,
 		"list.p99:10":           "expected a limit such as 10%",
 		"list.p99:10ms":         "expected a limit such as 10%",
 		"list.p99:-1%":          "expected a limit",

@@ -34,22 +34,12 @@ var columns = []document.Column{
 	{Title: "verdict", Left: true},
 }
 
-// legend has what columns mean, and cells that begin with a term.
-var legend = []struct {
-	term, text string
-	always     bool
-}{
-	{"ratio", "new/base, of means over the trials, outliers damped", true},
-	{"interval", "the true ratio is in it: 95% sure for all metrics at once", true},
-	{"limit", "smaller differences do not matter", true},
-	{"verdict", "a change if the interval excludes 1 (in sequential runs by the limit and 2 deviations of trials), and the ratio " +
-		"differs by over the limit", true},
-	{"typical", "the p50 of each operation, weighted by its share of the load", false},
-	{"exact", "chance has no part in the difference", false},
-	{"regression,", "not in --threshold", false},
-	{"needs", "inconclusive; about as many trials of each side would decide", false},
-	{"too noisy", fmt.Sprintf("inconclusive; even %d trials this short would not decide", mostTrials), false},
-}
+// legend has what columns and verdicts mean.
+var legend = "ratio: new/base of means over the trials, outliers damped; interval: the true ratio is in it, 95% sure for " +
+	"all metrics at once; exact: without chance; limit: smaller differences do not matter; a change: the interval " +
+	"excludes 1 (in sequential runs by the limit and 2 deviations of trials) and the ratio differs by over the limit; " +
+	"typical: the p50 of each operation, weighted by its share of the load; needs N trials: inconclusive, about N of " +
+	fmt.Sprintf("each side would decide; too noisy: even %d this short would not", mostTrials)
 
 // Document is the comparison as a report: the verdict, the number of metrics with each verdict, the whole load, the
 // metrics that changed, the worst first, the first inconclusive ones, and folded all others.
@@ -90,11 +80,8 @@ func (c *Comparison) Document() *document.Document {
 	})
 	shown := slices.DeleteFunc(slices.Clone(sections), func(s document.Section) bool { return s.Fold })
 	last := &sections[len(shown)-1] // the folded one is the last
-	for _, l := range legend {
-		cell := func(s document.Section) bool { return s.Table != nil && s.Table.Has(l.term) }
-		if len(shown) > 1 && l.always || slices.ContainsFunc(shown, cell) {
-			last.Note(document.Faint, l.term, l.text)
-		}
+	if len(shown) > 1 {
+		last.Note(document.Faint, "", legend)
 	}
 	last.Note(document.Plain, "All metrics", "mailbench compare "+shellquote.Join(c.Base.Name, c.New.Name)+" --all")
 	return &document.Document{Title: c.New.Name + " against " + c.Base.Name, Facts: c.facts(), Sections: sections}

@@ -195,10 +195,10 @@ func Cells(r *results.Run) []*Cell {
 	return cells
 }
 
-// Counted are the counters of each phase that differ between two runs by more than chance, however little that is.
+// Counted are the counters that differ between two runs by more than chance, however little that is, by their String.
 // Errors must differ by their limit.
-func Counted(base, new *results.Run) map[Subject][]Figure {
-	differ := map[Subject][]Figure{}
+func Counted(base, new *results.Run) map[string]Figure {
+	differ := map[string]Figure{}
 	cells, _ := newCells([2]Side{{Runs: []*results.Run{base}}, {Runs: []*results.Run{new}}}, false)
 	for _, c := range cells {
 		for _, f := range c.Figures {
@@ -209,7 +209,7 @@ func Counted(base, new *results.Run) map[Subject][]Figure {
 				f.Limit = 0
 			}
 			if f.judge(true); f.Verdict == Worse || f.Verdict == Better {
-				differ[c.Subject] = append(differ[c.Subject], f)
+				differ[f.String()] = f
 			}
 		}
 	}

@@ -29,7 +29,7 @@ type Measure struct {
 	Text           func(v float64) string
 	scope          scope
 	// time is a time or rate: NaN if a trial does not have it, and infinite if it never ended.
-	time func(o *trial) float64
+	time func(t *trial) float64
 	// count is a counter: its mean over operations, and its standard deviation. The mean is NaN if a trial does not
 	// have it.
 	count func(o *results.Op) (mean, deviation float64)
@@ -51,24 +51,20 @@ func (m *Measure) Verdict(before, after float64) Verdict {
 // measures are in the order in which they are shown.
 var measures = []*Measure{
 	{Name: "typical", Limit: 0.05, scope: ofLoad, Text: words.Duration, time: typical},
-	{Name: "mean", Limit: 0.05, scope: ofLoad, Text: words.Duration, time: wholeLoad(func(l *results.Latency) float64 {
-		if l.Mean == results.NeverEnded {
-			return math.Inf(1)
-		}
-		return l.Mean
-	})},
 	{Name: "p50", Limit: 0.05, Text: words.Duration, time: percentile(0.5)},
 	{Name: "p99", Limit: 0.10, Text: words.Duration, time: percentile(0.99)},
-	{
-		Name: "p99", Limit: 0.10, scope: ofLoad, Text: words.Duration,
-		time: wholeLoad(func(l *results.Latency) float64 { return l.At(0.99) }),
-	},
-	{Name: "p99.9", Limit: 0.20, Text: words.Duration, time: percentile(0.999)},
-	{Name: "rate", Limit: 0.05, HigherIsBetter: true, Text: perSecond, time: func(o *trial) float64 {
-		if o.of.Arrivals != "closed" { // an open loop offers a rate of its own
+	{Name: "p99", Limit: 0.10, scope: ofLoad, Text: words.Duration, time: func(t *trial) float64 {
+		if t.of.AllOps == nil {
 			return math.NaN()
 		}
-		return o.op.Rate
+		return t.of.AllOps.Scheduled().At(0.99)
+	}},
+	{Name: "p99.9", Limit: 0.20, Text: words.Duration, time: percentile(0.999)},
+	{Name: "rate", Limit: 0.05, HigherIsBetter: true, Text: perSecond, time: func(t *trial) float64 {
+		if t.of.Arrivals != "closed" { // an open loop offers a rate of its own
+			return math.NaN()
+		}
+		return t.op.Rate
 	}},
 	{Name: "max-rate", Limit: 0.10, HigherIsBetter: true, scope: ofSearch, Text: perSecond, time: maxRate},
 	{
@@ -90,43 +86,33 @@ var Names = results.Distinct(measures, func(m *Measure) string { return m.Name }
 func perSecond(v float64) string { return words.Amount(v) + "/s" }
 
 // typical is the p50 of each operation, weighted by its share, as in package ranking.
-func typical(o *trial) float64 {
+func typical(t *trial) float64 {
 	sum := 0.0
-	for _, op := range slices.Sorted(maps.Keys(o.shares)) { // the last digit of a sum depends on its order
-		one := o.of.Ops[op]
+	for _, op := range slices.Sorted(maps.Keys(t.shares)) { // the last digit of a sum depends on its order
+		one := t.of.Ops[op]
 		if !one.Enough(0.5) {
 			return math.NaN()
 		}
-		sum += o.shares[op] * one.Scheduled().At(0.5)
+		sum += t.shares[op] * one.Scheduled().At(0.5)
 	}
 	return sum
 }
 
-// wholeLoad is a time of all operations of a phase together.
-func wholeLoad(ns func(l *results.Latency) float64) func(o *trial) float64 {
-	return func(o *trial) float64 {
-		if o.of.AllOps == nil {
-			return math.NaN()
-		}
-		return ns(o.of.AllOps.Scheduled())
-	}
-}
-
 // percentile is the percentile p, 0 to 1, of everything that was scheduled.
-func percentile(p float64) func(o *trial) float64 {
-	return func(o *trial) float64 {
-		if !o.op.Enough(p) {
+func percentile(p float64) func(t *trial) float64 {
+	return func(t *trial) float64 {
+		if !t.op.Enough(p) {
 			return math.NaN()
 		}
-		return o.op.Scheduled().At(p)
+		return t.op.Scheduled().At(p)
 	}
 }
 
 // maxRate is the middle of the bracket that a search for the highest rate ended with, in operations a second. If
 // engine and load generator filled the machine that they share, it is the highest rate that held. It is NaN if the
 // search found no rate, or only that the store holds more.
-func maxRate(o *trial) float64 {
-	switch r := o.found; {
+func maxRate(t *trial) float64 {
+	switch r := t.found; {
 	case r == nil:
 	case r.Limit == results.LimitStore && r.High > 0:
 		return (r.Low + r.High) / 2

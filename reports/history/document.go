@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/mailbench/mailbench/reports/compare"
 	"github.com/mailbench/mailbench/reports/document"
@@ -47,7 +46,7 @@ func (h *History) Document(selected bool) *document.Document {
 func (s *Series) sections(of int, selected bool) []document.Section {
 	var whole, others []*Figure // whole: of the whole load, unless the user named metrics
 	for _, f := range s.Figures {
-		if f.Op == compare.WholeLoad && !selected && (f.Name != "mean" || len(f.Changes) > 0) {
+		if f.Op == compare.WholeLoad && !selected {
 			whole = append(whole, f)
 		} else {
 			others = append(others, f)
@@ -94,8 +93,6 @@ func (s *Series) verdict(of int) document.Section {
 	case worse+better > 0:
 		said = fmt.Sprintf("%s, %s, the last at run %d (%s).", words.Plural(worse, "regression"),
 			words.Plural(better, "improvement"), last+1, s.Runs[last].Build())
-	case s.Tested == 0 && s.Least > 0:
-		said = fmt.Sprintf("no significant change of counters; times have %d of the %d runs that can show one.", len(s.Runs), s.Least)
 	}
 	if worse > 0 {
 		style = document.Bad
@@ -146,15 +143,14 @@ const mostShown = 8
 // values fills a section with metrics: the median, the last value, and each run.
 func (s *Series) values(to *document.Section, figures []*Figure, selected bool) {
 	from := max(0, len(s.Runs)-mostShown)
-	each := "each run, oldest first"
-	if from > 0 {
-		each = fmt.Sprintf("the last %d runs, oldest first", mostShown)
-	}
 	to.Table = &document.Table{Columns: []document.Column{
 		{Left: true},
 		{Title: "median"},
 		{Title: "last"},
-		{Title: each, Left: true, Help: "| is before a run at which the metric changed"},
+		{
+			Title: fmt.Sprintf("the last %d runs, oldest first", len(s.Runs)-from), Left: true,
+			Help: "| is before a run at which the metric changed",
+		},
 	}}
 	for _, f := range figures {
 		known := f.all()
@@ -177,18 +173,11 @@ func (f *Figure) all() (all []float64) {
 // each writes the value of each run. A | is before each run at which the metric changed.
 func (f *Figure) each(from int) string {
 	var parts []string
-	same := true
-	for i := range f.Values {
-		if same = same && f.Shown(i) == f.Shown(0); i < from {
-			continue
-		}
+	for i := from; i < len(f.Values); i++ {
 		if slices.ContainsFunc(f.Changes, func(c Change) bool { return c.Run == i }) {
 			parts = append(parts, "|")
 		}
 		parts = append(parts, f.Shown(i))
-	}
-	if same {
-		return "the same in all"
 	}
 	return strings.Join(parts, " ")
 }
@@ -211,11 +200,7 @@ func (s *Series) runs() document.Section {
 		case r.NotOK > 0:
 			verdicts = document.Styled(fmt.Sprintf("%d/%d %s", r.NotOK, r.Cells, r.Verdict), document.Warn)
 		}
-		started := r.Started
-		if at, err := time.Parse(time.RFC3339, started); err == nil {
-			started = at.UTC().Format("2006-01-02 15:04")
-		}
-		t.Add("", i+1, started, r.Build(), verdicts, r.Folder)
+		t.Add("", i+1, r.Started, r.Build(), verdicts, r.Folder)
 	}
 	return document.Section{ID: "runs", Title: "Runs", Lead: "the oldest first", Table: t}
 }
@@ -258,8 +243,7 @@ func (f *Figure) draw(ch *document.Chart) {
 	ch.Lines = append(ch.Lines, l)
 	for _, c := range f.Changes {
 		ch.Marks = append(ch.Marks, document.Tick{At: float64(c.Run) + 0.5})
-		said := fmt.Sprintf("%s from run %d on: %s -> %s, %s.", l.Name, c.Run+1, f.Measure.Text(c.Before),
-			f.Measure.Text(c.After), c.Why())
-		ch.Says = append(ch.Says, said)
+		ch.Says = append(ch.Says, fmt.Sprintf("%s from run %d on: %s -> %s, %s.", l.Name, c.Run+1, f.Measure.Text(c.Before),
+			f.Measure.Text(c.After), c.Why()))
 	}
 }

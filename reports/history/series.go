@@ -55,27 +55,22 @@ func (h *History) series(runs []Run, selected []compare.Gate) error {
 
 // figuresOf are the figures that some of the runs have, in the order in which runs have them.
 func figuresOf(runs []Run) []*Figure {
-	type key struct {
-		compare.Subject
-		compare.Operation
-		name string
-	}
-	all, known := []*Figure{}, map[key]*Figure{}
+	all, known := []*Figure{}, map[string]*Figure{}
 	for i := range runs {
 		for _, c := range compare.Cells(runs[i].run) {
 			for _, v := range c.Figures {
 				if v.Base == nil {
 					continue
 				}
-				k := key{c.Subject, v.Operation, v.Name}
-				if known[k] == nil {
-					known[k] = &Figure{
+				f := known[v.String()]
+				if f == nil {
+					f = &Figure{
 						Subject: c.Subject, Operation: v.Operation, Name: v.Name,
 						Values: make([]*float64, len(runs)), Changes: []Change{}, Measure: v.Measure,
 					}
-					all = append(all, known[k])
+					all, known[v.String()] = append(all, f), f
 				}
-				known[k].Values[i] = v.Base
+				f.Values[i] = v.Base
 			}
 		}
 	}
@@ -96,7 +91,7 @@ func (f *Figure) counted() bool { return !f.Measure.Timed() }
 // changesOfCounters finds the runs at which counters changed. Each run is compared with the run
 // at which the counter changed last, so that small steps add up.
 func (s *Series) changesOfCounters() {
-	differ := map[[2]int]map[compare.Subject][]compare.Figure{} // by two runs
+	differ := map[[2]int]map[string]compare.Figure{} // by two runs
 	for _, f := range s.Figures {
 		was := -1
 		for run, v := range f.Values {
@@ -110,11 +105,9 @@ func (s *Series) changesOfCounters() {
 			if differ[k] == nil && was < run {
 				differ[k] = compare.Counted(s.Runs[was].run, s.Runs[run].run)
 			}
-			for _, c := range differ[k][f.Subject] {
-				if f.Operation == c.Operation && f.Name == c.Name {
-					f.Changes = append(f.Changes, Change{Run: run, Before: *c.Base, After: *c.New, Says: c.Verdict, Exact: c.Exact})
-					was = run
-				}
+			if c, ok := differ[k][f.String()]; ok {
+				f.Changes = append(f.Changes, Change{Run: run, Before: *c.Base, After: *c.New, Says: c.Verdict, Exact: c.Exact})
+				was = run
 			}
 		}
 	}

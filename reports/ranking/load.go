@@ -362,9 +362,8 @@ func (l *Load) LeadingOf(timed bool, of func(m *Model) results.Series) []bool {
 	return Leading(all, timed)
 }
 
-// Fact says how long each trial of the first phase measured, at which rate, and whether all models of the phase
-// achieved that, on all engines: their part of it, if they do not support some operations. The last operations of a
-// trial may end after it, so the verdict decides. If the run is whole, it says that no trial was left out.
+// Fact says how long each trial of the first phase measured, and at which rate. A model that did not achieve it is not
+// ranked. If the run is whole, it says that no trial was left out.
 func Fact(all []*Load, whole bool) string {
 	c := all[0].Cell
 	s := words.Plural(all[0].Trials, "trial")
@@ -383,22 +382,5 @@ func Fact(all []*Load, whole bool) string {
 	if c.Arrivals == "closed" {
 		return s + ", unthrottled, " + words.Plural(c.Clients, "client")
 	}
-	s += "; " + strings.TrimSuffix(words.Amount(c.Rate), ".00") + " ops/s, "
-	least, worst := 0.99, ""
-	for _, l := range all {
-		for _, m := range l.Models {
-			for _, c := range m.Cells {
-				if c.Offered == nil || l.Phase != all[0].Phase || c.Verdict == results.OK {
-					continue
-				}
-				if part := c.Offered.Achieved / max(c.Offered.Rate, 1e-9); part < least {
-					least, worst = part, m.Name
-				}
-			}
-		}
-	}
-	if worst != "" {
-		return s + fmt.Sprintf("of which %s achieved %.0f%%", worst, math.Floor(100*least))
-	}
-	return s + "achieved"
+	return s + "; " + strings.TrimSuffix(words.Amount(c.Rate), ".00") + " ops/s offered"
 }

@@ -180,43 +180,15 @@ func TestLower(t *testing.T) {
 
 // The facts say what was offered, and for how long each trial measured.
 func TestFacts(t *testing.T) {
-	r := planted(3, steady, map[string]map[string]results.Op{"a": {"list": op(800, 100e3, 120e3, 1, 20, 1000)}, "b": {"list": op(800, 300e3, 320e3, 1, 20, 1000)}})
-	whole := true
-	facts := func() string {
-		return Fact([]*Load{one(t, r, Typical)}, whole)
-	}
-	if got, want := facts(), "medians of 3 trials, none left out; 100 ops/s, achieved"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	for i := range r.Cells {
-		o := &results.Offered{Due: 2500, Span: 1.25, Rate: 2000, Achieved: 2000}
-		if r.Cells[i].Offered = o; r.Cells[i].Model == "b" {
-			o.Skipped, o.Dropped, o.Achieved = 400, 100, 1920
+	list := map[string]results.Op{"list": op(800, 100e3, 120e3, 1, 20, 1000)}
+	for trials, want := range map[int]string{1: "1 trial of 1.25s; 100 ops/s offered", 3: "medians of up to 3 trials of 1.25s; 100 ops/s offered"} {
+		r := planted(trials, steady, map[string]map[string]results.Op{"a": list, "b": list})
+		for i := range r.Cells {
+			r.Cells[i].Offered.Span = 1.25
 		}
-	}
-	if got, want := facts(), "100 ops/s, achieved"; !strings.HasSuffix(got, want) { // the last ones ended late
-		t.Errorf("%q, want %q", got, want)
-	}
-	for i := range r.Cells {
-		r.Cells[i].Offered.Due = 2500
-	}
-	for i := range r.Cells {
-		if c := &r.Cells[i]; c.Model == "b" {
-			c.Offered.Achieved, c.Verdict = 1000, results.Overloaded
+		if got := Fact(Of(r, Typical), false); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
-	}
-	whole = false
-	if got, want := facts(), "medians of up to 3 trials of 1.25s; 100 ops/s, of which b achieved 50%"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	// Another phase has another rate.
-	l := one(t, r, Typical)
-	other, m := *l, *l.Models[0]
-	cell := *m.Cells[0]
-	cell.Verdict, cell.Offered = results.Overloaded, &results.Offered{Due: 62_500, Span: 1.25, Rate: 50_000, Achieved: 500}
-	m.Cells, other.Phase, other.Models = []*results.Cell{&cell}, "other", []*Model{&m}
-	if got, want := Fact([]*Load{l, &other}, whole), "of which b achieved 50%"; !strings.HasSuffix(got, want) {
-		t.Errorf("%q, want %q", got, want)
 	}
 }
 
