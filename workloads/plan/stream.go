@@ -98,9 +98,14 @@ func (s *merged) Next(now time.Duration, o *Operation) (due time.Duration, ok bo
 		return 0, false
 	}
 	number, own := s.next, p.next
-	p.take(&v)
 	s.next++
 	s.last = due
+	if p.session != nil {
+		v = p.takeVisit()
+	} else {
+		p.next++
+		p.ahead = false
+	}
 	s.mu.Unlock()
 
 	if p.session != nil {
@@ -140,16 +145,11 @@ func (p *part) head() (due time.Duration, ok bool) {
 	}
 }
 
-// take takes the operation that head returned. For a session, v gets its
-// state. A session ends before a step that is scheduled after the end of the phase.
-func (p *part) take(v *visit) {
-	if p.session == nil {
-		p.next++
-		p.ahead = false
-		return
-	}
+// takeVisit returns the session that is scheduled first, and goes on with it. A session ends before a step that is
+// scheduled after the end of the phase.
+func (p *part) takeVisit() visit {
 	top := &p.visits[0]
-	*v = *top
+	v := *top
 	more := top.next(p.session)
 	if more {
 		top.due += top.think(p.session, p.phase.Think)
@@ -160,6 +160,7 @@ func (p *part) take(v *visit) {
 		p.visits = p.visits[:end]
 	}
 	sift(p.visits, 0, (*visit).before)
+	return v
 }
 
 // closed makes the next operation of a closed loop's client, which o identifies.
@@ -253,11 +254,6 @@ func first(s Stream, p *workloads.Phase, n int) iter.Seq2[*Operation, time.Durat
 
 // digest writes all that the plan says of an operation.
 func (o *Operation) digest(h hash.Hash, due time.Duration) {
-	var b [8]byte
-	write := func(v uint64) {
-		binary.LittleEndian.PutUint64(b[:], v)
-		h.Write(b[:])
-	}
 	flags := uint64(0)
 	if o.Deep {
 		flags |= 1
@@ -265,37 +261,34 @@ func (o *Operation) digest(h hash.Hash, due time.Duration) {
 	if o.On {
 		flags |= 2
 	}
-	for _, v := range []uint64{
+	all := []uint64{
 		o.N, uint64(o.Op), uint64(o.User), uint64(o.Folder), uint64(o.To), o.Pick, flags, o.Message,
 		uint64(o.Date.UnixNano()), uint64(due),
-	} {
-		write(v)
 	}
 	for _, u := range o.Recipients {
-		write(uint64(u))
+		all = append(all, uint64(u))
 	}
-	if o.how == nil {
-		return // the load
-	}
-	// A usual value is left out, so that files from before these keys keep their digests.
-	for i, v := range []struct{ value, usual uint64 }{
-		{uint64(o.Page), workloads.DefaultPage},
-		{uint64(o.Skip), 0},
-		{uint64(o.Messages), 1},
-		{uint64(o.Flag), 0},
-		{uint64(o.Size), 0},
-		{uint64(o.Age), 0},
-		{uint64(o.Think), 0},
-		{uint64(o.Timeout), 0},
-		{math.Float64bits(o.how.Width), 0},
-		{uint64(o.From), 0},
-		{uint64(o.Bytes), workloads.DefaultRange},
-	} {
-		if v.value != v.usual {
-			write(uint64(i))
-			write(v.value)
+	if o.how != nil { // not the load
+		// A usual value is left out, so that files from before these keys keep their digests.
+		for i, v := range []struct{ value, usual uint64 }{
+			{uint64(o.Page), workloads.DefaultPage},
+			{uint64(o.Skip), 0},
+			{uint64(o.Messages), 1},
+			{uint64(o.Flag), 0},
+			{uint64(o.Size), 0},
+			{uint64(o.Age), 0},
+			{uint64(o.Think), 0},
+			{uint64(o.Timeout), 0},
+			{math.Float64bits(o.how.Width), 0},
+			{uint64(o.From), 0},
+			{uint64(o.Bytes), workloads.DefaultRange},
+		} {
+			if v.value != v.usual {
+				all = append(all, uint64(i), v.value)
+			}
 		}
 	}
+	_ = binary.Write(h, binary.LittleEndian, all) // a hash never fails
 }
 
 // timesOf draws how often a step is done.
