@@ -141,7 +141,7 @@ func trace(t *testing.T, w *workloads.Workload) *Sample {
 		if !ok {
 			return s
 		}
-		l := replay.Line{Time: replay.Seconds(due.Seconds()), User: plan.Address(o.User), Folder: plan.FolderName(o.Folder), Messages: float64(o.Messages)}
+		l := replay.Line{Time: due.Seconds(), User: plan.Address(o.User), Folder: plan.FolderName(o.Folder), Messages: float64(o.Messages)}
 		if o.Op == workloads.Deliver {
 			l.Size = float64(3000 + o.N%4000)
 			for _, u := range o.Recipients {

@@ -130,7 +130,7 @@ var severalMessages = []workloads.Op{workloads.Flag, workloads.Move, workloads.D
 // Operation adds a line of a trace.
 func (s *Sample) Operation(l *replay.Line, op workloads.Op) {
 	s.mix[op]++
-	s.times = append(s.times, float64(l.Time))
+	s.times = append(s.times, l.Time)
 	user := s.user(l.User)
 	user.asked++
 	if op != workloads.Deliver && !op.OfAccount() { // a delivery goes to the inbox

@@ -7,11 +7,10 @@
 //	{"time": 0.41, "user": "bob", "op": "deliver", "size": 4711, "recipients": ["bob", "carol"]}
 //	{"time": 1.20, "user": "anna", "op": "move", "folder": "INBOX", "to": "Archive", "messages": 3}
 //
-// Time is in seconds from any start, or a date and time (RFC 3339), in years 1 to 9999. Op is an operation of
-// the workload language. The user who comes first in the trace is the first of the
-// population, and so on. The folders of a user are numbered in the same way, but INBOX is
-// always the first. Size is the whole message's, in bytes. If a line leaves out a field, the
-// workload decides.
+// Time is in seconds from any start. Op is an operation of the workload language. The user who
+// comes first in the trace is the first of the population, and so on. The folders of a user are
+// numbered in the same way, but INBOX is always the first. Size is the whole message's, in bytes.
+// If a line leaves out a field, the workload decides.
 package replay
 
 import (
@@ -25,7 +24,6 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -65,12 +63,12 @@ func Open(ctx context.Context, name string) (*Trace, error) {
 	}
 	defer f.Close()
 	t := &Trace{name: name, users: map[string]int32{}, folders: map[int32]map[string]int32{}}
-	first, sum := Seconds(math.NaN()), sha256.New()
+	first, sum := math.NaN(), sha256.New()
 	err = Read(ctx, name, io.TeeReader(f, sum), func(l *Line, op workloads.Op) error {
 		if len(t.all) == 0 {
 			first = l.Time
 		}
-		t.add(l, op, float64(l.Time-first))
+		t.add(l, op, l.Time-first)
 		return nil
 	})
 	t.SHA256 = hex.EncodeToString(sum.Sum(nil))
@@ -185,7 +183,7 @@ func (t *Trace) Operation(p *plan.Plan, c *plan.Census, n uint64, o *plan.Operat
 
 // Line is one operation of a trace.
 type Line struct {
-	Time       Seconds  `json:"time"`
+	Time       float64  `json:"time"`
 	User       string   `json:"user"`
 	Op         string   `json:"op"`
 	Folder     string   `json:"folder"`
@@ -193,32 +191,6 @@ type Line struct {
 	Size       float64  `json:"size"`       // deliver: bytes of the whole message; some programs write 4711.0
 	Recipients []string `json:"recipients"` // deliver: the users it goes to; empty: to User
 	Messages   float64  `json:"messages"`   // move, delete and flag: number of messages
-}
-
-// Seconds is a time in seconds.
-type Seconds float64
-
-// Bounds of a time: the years 1 to 9999, in seconds from 1970 on.
-const (
-	firstTime = -62_135_596_800
-	lastTime  = 253_402_300_799
-)
-
-const timeForm = "expected seconds such as 12.5, or a date and time in years 1 to 9999 such as 2026-01-31T12:00:00.5Z"
-
-// UnmarshalJSON reads a number of seconds, or a date and time (RFC 3339).
-func (s *Seconds) UnmarshalJSON(b []byte) error {
-	v, err := strconv.ParseFloat(string(b), 64)
-	if date, ok := strings.CutPrefix(string(b), `"`); ok {
-		var t time.Time
-		t, err = time.Parse(time.RFC3339Nano, strings.TrimSuffix(date, `"`))
-		v = float64(t.Unix()) + float64(t.Nanosecond())/1e9
-	}
-	if err != nil || v < firstTime || v > lastTime {
-		return fmt.Errorf("time %.60s; %s", b, timeForm)
-	}
-	*s = Seconds(v)
-	return nil
 }
 
 var fields = []string{"time", "user", "op", "folder", "to", "size", "recipients", "messages"}
@@ -230,7 +202,7 @@ const maxLine = 1 << 20
 func Read(ctx context.Context, name string, r io.Reader, do func(*Line, workloads.Op) error) error {
 	in := bufio.NewScanner(r)
 	in.Buffer(make([]byte, 64<<10), maxLine)
-	last, n := Seconds(math.Inf(-1)), 1
+	last, n := math.Inf(-1), 1
 	for ; in.Scan() && ctx.Err() == nil; n++ {
 		text := in.Bytes()
 		if len(bytes.TrimSpace(text)) == 0 {
@@ -238,7 +210,7 @@ func Read(ctx context.Context, name string, r io.Reader, do func(*Line, workload
 		}
 		l, op, err := parseLine(text)
 		if err == nil && l.Time < last {
-			err = fmt.Errorf("time %.15g follows %.15g; expected lines in order of time", float64(l.Time), float64(last))
+			err = fmt.Errorf("time %.15g follows %.15g; expected lines in order of time", l.Time, last)
 		}
 		if last = l.Time; err == nil {
 			err = do(&l, op)
@@ -259,7 +231,7 @@ func wholeTo(v, most float64) bool { return v >= 0 && v <= most && v == math.Tru
 
 // parseLine reads a line, and checks all that can be checked without the lines before it.
 func parseLine(text []byte) (l Line, op workloads.Op, err error) {
-	l.Time = Seconds(math.NaN()) // no number of JSON
+	l.Time = math.NaN() // no number of JSON
 	if err := strict.JSON(text, &l, fields...); err != nil {
 		return l, op, fmt.Errorf("not a line of a trace: %w", err)
 	}
@@ -273,8 +245,8 @@ func parseLine(text []byte) (l Line, op workloads.Op, err error) {
 		err = fmt.Errorf("no op; expected an operation such as %q", "list")
 	case !known:
 		err = strict.Unknown("operation", l.Op, workloads.OpNames()...)
-	case math.IsNaN(float64(l.Time)):
-		err = errors.New("no time; " + timeForm)
+	case math.IsNaN(l.Time):
+		err = errors.New("no time; expected seconds such as 12.5")
 	case !wholeTo(l.Size, float64(workloads.MaxMessage)):
 		err = fmt.Errorf("size must be a whole number from 0 to %d, found %v", int64(workloads.MaxMessage), l.Size)
 	case !wholeTo(l.Messages, workloads.MaxMessages):

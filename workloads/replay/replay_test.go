@@ -15,11 +15,11 @@ import (
 	"github.com/mailbench/mailbench/workloads/plan"
 )
 
-const trace = `{"time": "2026-01-31T12:00:00Z", "user": "anna", "op": "list", "folder": "INBOX"}
-{"time": "2026-01-31T12:00:01.5Z", "user": "bob", "op": "deliver", "size": 40000, "recipients": ["carol", "anna", "carol"]}
+const trace = `{"time": 1769860800, "user": "anna", "op": "list", "folder": "INBOX"}
+{"time": 1769860801.5, "user": "bob", "op": "deliver", "size": 40000, "recipients": ["carol", "anna", "carol"]}
 
-{"time": "2026-01-31T12:00:01.5Z", "user": "anna", "op": "move", "folder": "Archive", "to": "inbox", "messages": 3}
-{"time": "2026-01-31T12:00:10Z", "user": "bob", "op": "open", "folder": "Lists"}
+{"time": 1769860801.5, "user": "anna", "op": "move", "folder": "Archive", "to": "inbox", "messages": 3}
+{"time": 1769860810, "user": "bob", "op": "open", "folder": "Lists"}
 `
 
 func workload(t *testing.T, trace, more string) *workloads.Workload {
@@ -94,13 +94,13 @@ func TestReplay(t *testing.T) {
 
 // TestLines: lines that programs write and the first version refused.
 func TestLines(t *testing.T) {
-	text := "\xef\xbb\xbf" + `{"time": "0001-01-01T00:00:00Z", "user": "a", "op": "deliver", "size": 4711.0}
+	text := "\xef\xbb\xbf" + `{"time": -62135596800, "user": "a", "op": "deliver", "size": 4711.0}
 {"time": -5, "user": "a", "op": "deliver", "size": 1e3}
 {"time": 0, "user": "a", "op": "delete", "messages": 2.0, "size": null}` + " \r\n" +
-		`{"time": "2300-01-01T00:00:00.5Z", "user": "a", "op": "list"}`
+		`{"time": 10413792000.5, "user": "a", "op": "list"}`
 	var got []string
 	err := Read(t.Context(), "x", strings.NewReader(text), func(l *Line, op workloads.Op) error {
-		got = append(got, fmt.Sprintf("%.1f %s %v %v", float64(l.Time), op, l.Size, l.Messages))
+		got = append(got, fmt.Sprintf("%.1f %s %v %v", l.Time, op, l.Size, l.Messages))
 		return nil
 	})
 	want := "[-62135596800.0 deliver 4711 0 -5.0 deliver 1000 0 0.0 delete 0 2 10413792000.5 list 0 0]"
@@ -121,11 +121,9 @@ func TestErrors(t *testing.T) {
 		`{"time": 0, "user": "a", "op": "list"}{"time": 0, "user": "a", "op": "open"}`:               `: "{\"time\": 0,`,
 		`{"time": 0, "user": "a", "op": "list"} # words`:                                             `:1: not a line of a trace: "# words" follows the JSON value, which must be the only one`,
 		`{"time": 0, "user": "a", "op": "list"},`:                                                    `:1: not a line of a trace: "," follows the JSON value`,
-		"\n" + `{"time": 1e300, "user": "a", "op": "list"}`:                                          ":2: not a line of a trace: time 1e300; expected",
-		`{"time": 1e999, "user": "a", "op": "list"}`:                                                 "time 1e999; expected",
-		`{"time": "0000-12-31T00:00:00Z", "user": "a", "op": "list"}`:                                "; expected seconds such as 12.5, or a date and time in years 1 to 9999",
-		`{"time": null, "user": "a", "op": "list"}`:                                                  "time null; expected",
-		`{"time": [1], "user": "a", "op": "list"}`:                                                   "time [1]; expected",
+		`{"time": 1e999, "user": "a", "op": "list"}`:                                                 "time must be a number, found 1e999",
+		`{"time": null, "user": "a", "op": "list"}`:                                                  "no time; expected seconds",
+		`{"time": [1], "user": "a", "op": "list"}`:                                                   "time must be a number, found a list",
 		`{"time": 1, "user": 5, "op": "list"}`:                                                       "user must be a text, found a number",
 		`{"time": 1, "user": "a", "op": true}`:                                                       "op must be a text, found true or false",
 		`{"time": 1, "user": "a", "op": "deliver", "size": 4711.5}`:                                  "size must be a whole number from 0 to ",
@@ -138,7 +136,7 @@ func TestErrors(t *testing.T) {
 		`{"time": 1, "user": "a"`:                                                                    "the JSON has no end",
 		`{"time": 1, "user": "` + strings.Repeat("a", 1<<20) + `", "op": "list"}`:                    ":1: the line has more than 1048576 bytes",
 		"\x00\x00": `:1: not a line of a trace: "\x00\x00" is not JSON`,
-		`{"time": "noon", "user": "a", "op": "list"}`:              `:1: not a line of a trace: time "noon"; expected`,
+		`{"time": "noon", "user": "a", "op": "list"}`:              `:1: not a line of a trace: time must be a number, found a text`,
 		`{"time": 1, "user": "a", "op": "deliver", "size": -1}`:    ":1: size must be a whole number from 0 to ",
 		`{"time": 1, "user": "a", "op": "move", "messages": 5000}`: ":1: messages must be a whole number from 0 to 1000, found 5000",
 		`time,user,op`: ":1: not a line of a trace",
