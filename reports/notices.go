@@ -250,29 +250,25 @@ func (v *run) queueing(l *ranking.Load) string {
 
 // varies warns of models of a load whose trials differ much, with the range of the one that differs most; "": none do.
 func (v *run) varies(l *ranking.Load) string {
-	const beyond = 10 // more trials do not help
-	var names []string
-	said, most := "", 0.0
+	said, most, models := "", 0.0, 0
 	for _, m := range l.Models {
 		if !m.Varies(ranking.Typical) {
 			continue
 		}
-		names = append(names, m.Name)
+		models++
 		if low, high := m.Spread(ranking.Typical); high/max(low, 1) > most {
 			most = high / max(low, 1)
 			said = fmt.Sprintf("%s×: %s %s to %s ms", words.Amount(most), m.Name, results.MS(low), results.MS(high))
 		}
 	}
-	if len(names) > 1 {
-		said += fmt.Sprintf(", of %d models", len(names))
+	if models > 1 {
+		said += fmt.Sprintf(", of %d models", models)
 	}
-	switch {
-	case len(names) == 0:
+	if models == 0 {
 		return ""
-	case most > beyond:
-		return fmt.Sprintf("typical varies between trials (%s): use a quieter machine, or a lower rate", said)
 	}
-	return fmt.Sprintf("typical varies between trials (%s): use --trials %d", said, max(5, 2*l.Trials-1))
+	return fmt.Sprintf("typical varies between trials (%s): use a quieter machine, a lower rate, or --trials %d",
+		said, max(5, 2*l.Trials-1))
 }
 
 // target says how the models are measured on a target engine that the run did not measure, and a single model with

@@ -32,42 +32,28 @@ func fewer(all []results.Interval) []results.Interval {
 	return all
 }
 
-// overTime draws each model on each engine over time, the measured phases of all trials one after another: outcomes a
-// second, and latencies. All have the same axes of values, so that they can be compared.
+// overTime draws the latencies of each model on each engine over time, in the measured phases of all trials one after
+// another. All have the same axis of latencies, so that they can be compared.
 func overTime(r *results.Run, n reports.Names) (all []document.Chart) {
 	drawn := r.Select(func(c *results.Cell) bool { return c.Measured() && len(c.Timeline) >= timelineLeast })
-	rate, low, high := 1.0, math.Inf(1), 1.0
+	low, high := math.Inf(1), 1.0
 	for _, c := range drawn {
 		for j := range c.Timeline {
-			in := &c.Timeline[j]
-			rate = max(rate, in.PerSecond(in.OK), in.PerSecond(in.Failed), in.PerSecond(in.Unknown))
-			if in.OK > 0 {
+			if in := &c.Timeline[j]; in.OK > 0 {
 				low, high = min(low, float64(max(1, in.P50))), max(high, float64(in.Slowest()))
 			}
 		}
 	}
 	decade := func(ns float64, round func(float64) float64) float64 { return math.Pow(10, round(math.Log10(ns))) }
-	latency := document.Axis{Scale: document.Log, From: decade(min(low, high), math.Floor), To: decade(high, math.Ceil)}
-	latency.To = max(latency.To, 10*latency.From)
+	y := document.Axis{Scale: document.Log, From: decade(min(low, high), math.Floor), To: decade(high, math.Ceil)}
+	y.To = max(y.To, 10*y.From)
 	name := func(c *results.Cell) string { return n.Part(c.Model, c.Engine) }
 	for _, cs := range results.Grouped(drawn, name) {
-		rates := timeChart(name(cs[0])+": operations a second", cs, document.Axis{To: rate, Text: words.Amount})
-		times := timeChart(name(cs[0])+": latency of successful operations", cs, latency)
-		trace(&rates, "ok", cs, func(in *results.Interval) float64 { return in.PerSecond(in.OK) })
-		trace(&rates, "failed", cs, func(in *results.Interval) float64 { return in.PerSecond(in.Failed) })
-		trace(&rates, "unknown", cs, func(in *results.Interval) float64 { return in.PerSecond(in.Unknown) })
-		rates.Lines = slices.DeleteFunc(rates.Lines, func(l document.Line) bool { // the usual ones without any
-			return !slices.ContainsFunc(l.Points, func(p document.Point) bool { return p.Y > 0 })
-		})
-		trace(&times, "p50", cs, func(in *results.Interval) float64 { return float64(in.P50) })
-		trace(&times, "p99", cs, func(in *results.Interval) float64 { return float64(in.P99) })
-		trace(&times, "slowest", cs, func(in *results.Interval) float64 { return float64(in.Slowest()) })
-		for _, c := range cs {
-			if gap := reports.LongestGap(c); gap != "" {
-				rates.Says = append(rates.Says, c.Where()+": "+gap)
-			}
-		}
-		all = append(all, rates, times)
+		ch := timeChart(name(cs[0]), cs, y)
+		trace(&ch, "p50", cs, func(in *results.Interval) float64 { return float64(in.P50) })
+		trace(&ch, "p99", cs, func(in *results.Interval) float64 { return float64(in.P99) })
+		trace(&ch, "slowest", cs, func(in *results.Interval) float64 { return float64(in.Slowest()) })
+		all = append(all, ch)
 	}
 	return all
 }
@@ -81,7 +67,7 @@ func lasts(c *results.Cell) float64 {
 // timeChart is a chart without lines. It has the names of the cells' phases and trials, where there is room, and gaps.
 func timeChart(title string, cs []*results.Cell, y document.Axis) document.Chart {
 	ch := document.Chart{
-		Title: title, Summary: title + " over time.", Height: timeChartHeight, Y: y,
+		Title: title, Summary: "Latency of " + title + " over time.", Height: timeChartHeight, Y: y,
 		X: document.Axis{Label: "seconds", Text: words.Amount},
 	}
 	for _, c := range cs {
@@ -120,11 +106,7 @@ func trace(ch *document.Chart, name string, cs []*results.Cell, value func(*resu
 	ch.Lines = append(ch.Lines, l)
 }
 
-// opsTogether is how many operations of a single model share a chart.
-const opsTogether = 6
-
-// percentiles has a chart of each operation of a phase, with a line for each model. If there is a single model, its
-// operations share charts.
+// percentiles has a chart of each operation of a phase, with a line for each model.
 func percentiles(cells []*results.Cell, curves []results.Curve, n reports.Names) document.Section {
 	p := document.Section{ID: "percentiles", Title: "Percentile curves, " + cells[0].Where(), Fold: true, Open: true}
 	curves = curvesOf(cells, curves)
@@ -134,13 +116,6 @@ func percentiles(cells []*results.Cell, curves []results.Curve, n reports.Names)
 	p.Lead = "How many operations took longer than a time: a curve that is lower is faster, and its right end is the tail. " +
 		fmt.Sprintf("Both axes are logarithmic. Operations of which there are at least %d.", results.EnoughFor(0.99))
 	model := func(c *results.Curve) string { return n.Part(c.Model, c.Engine) }
-	if !slices.ContainsFunc(curves, func(c results.Curve) bool { return model(&c) != model(&curves[0]) }) {
-		for these := range slices.Chunk(curves, opsTogether) {
-			title := strings.Join(results.Distinct(these, func(c results.Curve) string { return c.Op }), ", ")
-			p.Charts = append(p.Charts, newPercentileChart(title, these, func(c *results.Curve) string { return c.Op }))
-		}
-		return p
-	}
 	for _, op := range results.OpsOf(cells) {
 		of := slices.DeleteFunc(slices.Clone(curves), func(c results.Curve) bool { return c.Op != op })
 		if len(of) > 0 {

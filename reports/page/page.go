@@ -200,10 +200,10 @@ type provenance struct {
 	Names  reports.Names
 }
 
-const overTimeLead = "Operations per second by outcome, and the latency of those that succeeded. All charts have the same axes of values. " +
-	"A shaded band is a time in which no operation succeeded."
+const overTimeLead = "Latency of the operations that succeeded, trial after trial, on the same axis for all. A shaded band is a " +
+	"time in which no operation succeeded."
 
-// mostOverTime is how many charts over time are shown without a fold: those of six models.
+// mostOverTime is how many charts over time are shown without a fold.
 const mostOverTime = 12
 
 // addCharts adds the charts of a run to its report, before what is folded. Sections of the first screen come first,
