@@ -57,8 +57,7 @@ func TestLineFits(t *testing.T) {
 		{half, 80, "[2/5] elasticinbox on embedded: measure  1m23s left 1234567 ok, 4322/s"},
 		{half, 50, "[2/5] elasticinbox on embedded: measure  1m23s lef"},
 		{half, 100, "[2/5] elasticinbox on embedded: measure  [====          ] 1m23s left 1234567 ok, 4322/s"},
-		{timed, 200, "[2/5] elasticinbox on embedded: measure  [======              ] 1m23s left 1234567 ok, 4322/s, p50 1.20ms p99 34.0ms"},
-		{timed, 85, "[2/5] elasticinbox on embedded: measure  1m23s left 4322/s, p50 1.20ms p99 34.0ms"},
+		{timed, 200, "[2/5] elasticinbox on embedded: measure  [======              ] 1m23s left p50 1.20ms p99 34.0ms 1234567 ok, 4322/s"},
 		{third, 79, "trial 2/3 elasticinbox on embedded: throughput 1m23s left p50 1.20ms p99 34.0ms"},
 		{unknown, 200, "[2/5] elasticinbox on embedded: measure  [======              ]"},
 		{over, 200, "[2/5] elasticinbox on embedded: measure  [====================] 1m23s left 1234567 ok, 4322/s"},
@@ -113,7 +112,7 @@ func TestProgress(t *testing.T) {
 		want     string
 	}{
 		{"plain", progress{}, []run.Progress{half, half, done}, "[2/5] elasticinbox on embedded: measure done 1234567 ok, 4322/s, 1m23s left\n"},
-		{"trials", progress{}, []run.Progress{timed}, "trial 2/3 elasticinbox on embedded: measure done 1234567 ok, 4322/s, p50 1.20ms p99 34.0ms, 1m23s left\n"},
+		{"trials", progress{}, []run.Progress{timed}, "trial 2/3 elasticinbox on embedded: measure done p50 1.20ms p99 34.0ms 1234567 ok, 4322/s, 1m23s left\n"},
 		{"drops", progress{}, []run.Progress{dropped}, "[2/5] elasticinbox on embedded: measure done 1234567 ok, 7 not, 99 dropped, 4322/s, 1m23s left\n"},
 		{"quiet", progress{Bar: screen.Bar{Quiet: true, Terminal: true}}, []run.Progress{half, done}, ""},
 		{"terminal", progress{Bar: screen.Bar{Terminal: true}}, []run.Progress{half}, "\r\x1b[K" + half.Line(utf8.RuneCountInString(half.Where()), 100-1) + "\r\x1b[K"},

@@ -183,11 +183,7 @@ func (f *runFlags) check(cmd *cobra.Command, c *run.Config, name string) (err er
 	} else if err != nil && c.Mail.Info().Files == 0 {
 		return usagef("%w; no message of %s has one", err, f.mail)
 	}
-	notes, err := c.Notes()
-	for _, note := range notes {
-		fmt.Fprintf(cmd.ErrOrStderr(), "mailbench: %s\n", note)
-	}
-	return input(err)
+	return nil
 }
 
 // finish saves and prints the results, whatever went wrong. RunErr is what failed in the run

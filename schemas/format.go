@@ -47,24 +47,6 @@ func encode(n *yaml.Node) []byte {
 	return text.Bytes()
 }
 
-// SameOn reports whether two schemas differ at most in names and in hints for other engines.
-func SameOn(engine string, a, b *Schema) bool {
-	of := func(s *Schema) string {
-		same := *s
-		same.Name, same.Doc, same.Native, same.Additions, same.Tables = "", "", "", nil, slices.Clone(s.Tables)
-		for i, t := range s.Tables {
-			own := *t
-			own.Hints = maps.Clone(t.Hints)
-			maps.DeleteFunc(own.Hints, func(of string, settings map[string]string) bool {
-				return of != engine || len(settings) == 0
-			})
-			same.Tables[i] = &own
-		}
-		return string(Format(&same))
-	}
-	return of(a) == of(b)
-}
-
 // mapping is a YAML mapping of keys with their values, one a line. It leaves out a key whose value is zero or an empty
 // list. A list that is written down although it is empty is a node.
 func mapping(pairs ...any) *yaml.Node {

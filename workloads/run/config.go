@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/keyspace"
 	"github.com/mailbench/mailbench/workloads/latency"
@@ -191,28 +189,3 @@ func (c *Config) workers(e drivers.Engine, p *workloads.Phase) int {
 func (c *Config) loaders() int { return min(cmp.Or(c.Workers, DefaultWorkers), DefaultWorkers) }
 
 func (c *Config) maxWait() time.Duration { return cmp.Or(c.MaxWait, DefaultMaxWait) }
-
-// Notes are what a user should know before the run: variants that cannot differ from their models.
-func (c *Config) Notes() (notes []string, err error) {
-	for _, m := range c.Models {
-		base := slices.IndexFunc(c.Models, func(b models.Model) bool { return b.Name == schemas.BaseOf(m.Name) })
-		if base < 0 {
-			continue
-		}
-		own, err := m.Schema()
-		if err != nil {
-			return nil, err
-		}
-		of, err := c.Models[base].Schema()
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range c.Engines {
-			if schemas.SameOn(e.Name, of, own) {
-				notes = append(notes, fmt.Sprintf("%s differs from %s in options of other engines only: on %s a difference is noise",
-					m.Name, of.Name, e.Name))
-			}
-		}
-	}
-	return notes, nil
-}

@@ -1,12 +1,10 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -36,17 +34,10 @@ type Estimate struct {
 
 // PlanPhase is what a phase will do.
 type PlanPhase struct {
-	Name       string   `json:"phase"`
-	Kind       string   `json:"kind"`
-	Operations float64  `json:"operations"`    // expected number; 0: unknown
-	Seconds    float64  `json:"seconds"`       // expected time; of a warm-up the most
-	Ops        []PlanOp `json:"ops,omitempty"` // operations of the mix, the most frequent first
-}
-
-// PlanOp is how many operations of a kind there will be.
-type PlanOp struct {
-	Name  string  `json:"op"`
-	Count float64 `json:"count"`
+	Name       string  `json:"phase"`
+	Kind       string  `json:"kind"`
+	Operations float64 `json:"operations"` // expected number; 0: unknown
+	Seconds    float64 `json:"seconds"`    // expected time; of a warm-up the most
 }
 
 // A load delivers and a closed loop does about this much a second on an embedded engine, on a machine with two cores.
@@ -104,12 +95,6 @@ func (p *PlanPhase) mixed(as *workloads.Phase) {
 		}
 		p.Seconds = p.Operations / rate
 	}
-	for i := range as.Mix {
-		if op := workloads.Op(i); as.Mix.Has(op) {
-			p.Ops = append(p.Ops, PlanOp{as.Patterns.Name(op), math.Round(p.Operations * as.Mix.Share(op))})
-		}
-	}
-	slices.SortStableFunc(p.Ops, func(a, b PlanOp) int { return cmp.Compare(b.Count, a.Count) })
 }
 
 // recipients is how many messages a delivery of a phase stores.
@@ -160,11 +145,6 @@ func (e *Estimate) writeText(out io.Writer) {
 			time = rounded(p.Seconds).String()
 		}
 		fmt.Fprintf(out, "  %-18s %10s  %s\n", p.Name, operations, time)
-		for _, o := range p.Ops {
-			if o.Count > 0 {
-				fmt.Fprintf(out, "    %-16s %10.0f\n", o.Name, o.Count)
-			}
-		}
 	}
 }
 

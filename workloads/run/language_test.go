@@ -227,7 +227,7 @@ func TestDryRun(t *testing.T) {
 	if err := dryRun(t, c, &b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"5 users, 15 folders, 150 messages", "load                      150  0s", "list                    150", "Time: about", c.Models[1].Name + " embedded"} {
+	for _, want := range []string{"5 users, 15 folders, 150 messages", "load                      150  0s", "measure                   200  100ms", "Time: about", c.Models[1].Name + " embedded"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/drive"
@@ -41,18 +40,16 @@ const (
 // place of each depends on names and width only. If there is no room, the bar is left out.
 func (p Progress) Line(names, width int) string {
 	s := fmt.Sprintf("%-*s", names, p.Where())
-	behind := width - names - leftWidth
-	if room := min(barMost, behind-amountWidth-3); room >= barLeast {
-		behind -= room + 3
+	if room := min(barMost, width-names-leftWidth-amountWidth-3); room >= barLeast {
 		full := int(min(max(p.Done, 0), 1) * float64(room))
 		s += " [" + strings.Repeat("=", full) + strings.Repeat(" ", room-full) + "]"
 	}
-	all := []rune(strings.TrimRight(s+fmt.Sprintf("%*s%s", leftWidth, p.left(""), p.amount(behind)), " "))
+	all := []rune(strings.TrimRight(s+fmt.Sprintf("%*s%s", leftWidth, p.left(""), p.amount()), " "))
 	return string(all[:min(len(all), max(width, 0))])
 }
 
 // Ended says of a phase that has ended what it did, and how long the rest of the run takes.
-func (p Progress) Ended() string { return p.Where() + " done" + p.amount(1000) + p.left(", ") }
+func (p Progress) Ended() string { return p.Where() + " done" + p.amount() + p.left(", ") }
 
 // left is how long the rest of the run takes, after a prefix; "" if that is not known.
 func (p Progress) left(prefix string) string {
@@ -78,32 +75,27 @@ func (p Progress) Where() string {
 	return fmt.Sprintf("%s %s on %s%s: %s", head, p.Model, p.Engine, at, p.Phase)
 }
 
-// amount says how many operations succeeded, how many did not, the rate, and how long they took so far.
-// Parts without room are left out, from the first on: users look for the times.
-func (p Progress) amount(room int) string {
+// amount says how long operations took so far, how many succeeded, how many did not, and the rate. A narrow terminal
+// cuts the end off: users look for the times.
+func (p Progress) amount() string {
 	if p.OK+p.Failed+p.Dropped == 0 {
 		return ""
 	}
-	all := []string{fmt.Sprintf("%d ok", p.OK)}
+	text := " "
+	if p.P50 > 0 {
+		text += "p50 " + words.Duration(float64(p.P50)) + " "
+	}
+	if p.P99 > 0 {
+		text += "p99 " + words.Duration(float64(p.P99)) + " "
+	}
+	text += fmt.Sprintf("%d ok, ", p.OK)
 	if p.Failed > 0 {
-		all = append(all, fmt.Sprintf("%d not", p.Failed))
+		text += fmt.Sprintf("%d not, ", p.Failed)
 	}
 	if p.Dropped > 0 {
-		all = append(all, fmt.Sprintf("%d dropped", p.Dropped))
+		text += fmt.Sprintf("%d dropped, ", p.Dropped)
 	}
-	all = append(all, fmt.Sprintf("%.0f/s", p.Rate))
-	if p.P50 > 0 {
-		times := "p50 " + words.Duration(float64(p.P50))
-		if p.P99 > 0 {
-			times += " p99 " + words.Duration(float64(p.P99))
-		}
-		all = append(all, times)
-	}
-	text := func() string { return " " + strings.Join(all, ", ") }
-	for p.P50 > 0 && len(all) > 1 && utf8.RuneCountInString(text()) > room {
-		all = all[1:]
-	}
-	return text()
+	return text + fmt.Sprintf("%.0f/s", p.Rate)
 }
 
 // timeLeft says how much of a run is done, as its plan and the progress of the phase under way say, and how long the
