@@ -28,24 +28,16 @@ type Notice struct {
 	cells   []*results.Cell
 }
 
-// String writes a warning in one line.
-func (d *Notice) String() string { return fmt.Sprintf("%s (%s)", d.Doubt.String(), d.whose()) }
-
-// Said is a verdict that is not ok, without its name.
-func (d *Notice) Said() string {
-	who := d.whose()
+// String says what holds for whom, in one line. The text has the values of the first cell.
+func (d *Notice) String() string {
+	who := d.Who
 	if d.Phase != "" {
 		who += ", " + d.Phase
 	}
-	return who + ": " + d.Text
-}
-
-// whose are the models, of which the text has the values of the first.
-func (d *Notice) whose() string {
 	if d.Differs {
-		return d.Who + "; values of the first"
+		who += "; values of the first"
 	}
-	return d.Who
+	return who + ": " + d.Doubt.String()
 }
 
 // notices are the doubts or verdicts of cells, as of has them: each code once, with the models (on engines) that it
@@ -168,7 +160,7 @@ func (v *run) warnings() (first, further document.Section) {
 	add := func(order int, plain, text string) { all = append(all, warning{order, plain, text}) }
 	for _, n := range v.verdicts {
 		if n.Few { // the others are alerts
-			add(leftOut, v.leftOut(&n), fmt.Sprintf("%s: %s; the other trials count", n.Verdict, n.Said()))
+			add(leftOut, v.leftOut(&n), fmt.Sprintf("%s: %s; the other trials count", n.Verdict, n.String()))
 		}
 	}
 	for _, l := range v.loads {

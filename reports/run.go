@@ -138,15 +138,20 @@ func (v *run) alerts() document.Section {
 		s.Say(document.Bad, "INTERRUPTED", "the results are those up to the interruption.")
 	}
 	for i := range v.Audits {
-		if a := &v.Audits[i]; a.Wrong() || a.Incomplete() {
-			lead := "NOT VERIFIED"
-			if a.Wrong() {
-				lead = "DATA WRONG OR LOST"
-			}
-			s.Say(document.Bad, lead, v.names.Audit(a)+": "+AuditSummary(a))
-			for _, n := range a.Notes {
-				s.Say(document.Plain, "", n)
-			}
+		a := &v.Audits[i]
+		who, lead, style := v.names.ofTrial(a.Model, a.Engine, a.Trial), "Verified", document.Plain
+		if a.Point != "" {
+			who += " at " + a.Point
+		}
+		switch {
+		case a.Wrong():
+			lead, style = "DATA WRONG OR LOST", document.Bad
+		case a.Incomplete():
+			lead, style = "NOT VERIFIED", document.Bad
+		}
+		s.Say(style, lead, who+": "+AuditSummary(a))
+		for _, n := range a.Notes {
+			s.Say(document.Plain, "", n)
 		}
 	}
 	if len(v.Cells) == 0 && len(v.Audits) == 0 {
@@ -156,7 +161,7 @@ func (v *run) alerts() document.Section {
 		if n.Few {
 			continue // a warning
 		}
-		s.Say(document.Bad, strings.ToUpper(string(n.Verdict)), n.Said())
+		s.Say(document.Bad, strings.ToUpper(string(n.Verdict)), n.String())
 	}
 	if setting := v.slower(); setting != "" {
 		s.Say(document.Plain, "", "With --set "+setting+" the models that are not ranked may be valid.")
@@ -167,11 +172,6 @@ func (v *run) alerts() document.Section {
 	}
 	if met > 0 && len(missed) == 0 {
 		s.Say(document.Plain, "", words.Plural(met, "threshold")+" met.")
-	}
-	for i := range v.Audits {
-		if a := &v.Audits[i]; !a.Wrong() && !a.Incomplete() {
-			s.Say(document.Plain, "Verified", v.names.Audit(a)+": "+AuditSummary(a))
-		}
 	}
 	for _, left := range v.Left {
 		s.Say(document.Warn, "Leftovers", left)
@@ -247,14 +247,8 @@ func (v *run) setup() document.Section {
 func Answers(r *results.Run, n Names) []string {
 	var all []string
 	for _, l := range answer.Of(r) {
-		who := ""
-		switch {
-		case l.Model != "":
-			who = n.Part(l.Model, l.Engine) + ": "
-		case n.engines:
-			who = l.Engine + ": "
-		}
-		all = append(all, who+l.Text)
+		who := strings.TrimPrefix(n.Part(l.Model, l.Engine), "/") // only the engine if there are several
+		all = append(all, strings.TrimPrefix(who+": "+l.Text, ": "))
 	}
 	return all
 }
@@ -312,15 +306,6 @@ func NamesIn(r *results.Run) Names {
 }
 
 func (n Names) Of(c *results.Cell) string { return n.ofTrial(c.Model, c.Engine, c.Trial) }
-
-// Audit is the name of what was audited.
-func (n Names) Audit(a *results.Audit) string {
-	name := n.ofTrial(a.Model, a.Engine, a.Trial)
-	if a.Point != "" {
-		name += " at " + a.Point
-	}
-	return name
-}
 
 // ofTrial is the name of a model on an engine in a trial; 0: in all of them.
 func (n Names) ofTrial(model, engine string, trial int) string {

@@ -67,15 +67,11 @@ func (v *run) searches() (all []document.Section) {
 		all = append(all, section)
 	}
 	rates.Say(document.Strong, "", "Highest rate, operations/s: "+strings.Join(said, ", ")+".")
-	expected := "Thresholds: "
+	bounds := results.Distinct(order[0].Objectives, func(o results.Objective) string { return o.String() })
 	if order[0].Default {
-		expected = "Thresholds, as the workload has none: "
+		bounds = append(bounds, "as the workload has none")
 	}
-	var bounds []string
-	for i := range order[0].Objectives {
-		bounds = append(bounds, order[0].Objectives[i].String())
-	}
-	rates.Note(document.Faint, "", expected+strings.Join(bounds, ", "))
+	rates.Note(document.Faint, "Thresholds", strings.Join(bounds, ", "))
 	return append([]document.Section{rates}, all...)
 }
 

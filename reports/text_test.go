@@ -376,14 +376,14 @@ func TestDoubtsAreSaidOnce(t *testing.T) {
 		got = append(got, d.String())
 	}
 	want := []string{
-		"incomplete: 2 of 20002 messages of the load could not be delivered (conversation)",
-		"not cold: embedded cannot drop its caches (conversation)",
-		"shared machine: engine and client run in one process (james, conversation)",
-		"late starts: 12.00% of operations (james, conversation; values of the first)",
-		"not steady: the service time went from 1ms in the first half to 2ms in the second (james)",
-		"not steady: the warm-up had not come to rest (james)",
-		"not steady: compaction debt grew by 700MB (james)",
-		"dropped, due but never started: 40 × open, 7 × purge (james)",
+		"conversation: incomplete: 2 of 20002 messages of the load could not be delivered",
+		"conversation: not cold: embedded cannot drop its caches",
+		"james, conversation: shared machine: engine and client run in one process",
+		"james, conversation; values of the first: late starts: 12.00% of operations",
+		"james: not steady: the service time went from 1ms in the first half to 2ms in the second",
+		"james: not steady: the warm-up had not come to rest",
+		"james: not steady: compaction debt grew by 700MB",
+		"james: dropped, due but never started: 40 × open, 7 × purge",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("doubts are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -396,7 +396,7 @@ func TestDoubtsOfSeveralPhases(t *testing.T) {
 		return []results.Doubt{{Code: "failed", Text: "failed", Ops: []results.OpCount{{Op: "open", Count: n}}}}
 	}
 	r := &results.Run{Cells: []results.Cell{{Key: results.Key{Model: "james"}, Doubts: doubt(1)}, {Key: results.Key{Model: "james"}, Doubts: doubt(2)}}}
-	if got, want := DoubtsOf(r, Names{}), "failed: 1 × open (james; values of the first)"; len(got) != 1 || got[0].String() != want {
+	if got, want := DoubtsOf(r, Names{}), "james; values of the first: failed: 1 × open"; len(got) != 1 || got[0].String() != want {
 		t.Errorf("doubts are %v, want %s", got, want)
 	}
 }
@@ -459,10 +459,10 @@ func TestNoticeNamesTrials(t *testing.T) {
 		}
 	}
 	all := DoubtsOf(r, NamesIn(r))
-	if got, want := all[0].String(), "not warm (a, b trial 2)"; got != want {
+	if got, want := all[0].String(), "a, b trial 2: not warm"; got != want {
 		t.Errorf("doubts are %v, want %s", all, want)
 	}
-	if got, want := all[1].String(), "shared (all models)"; got != want {
+	if got, want := all[1].String(), "all models: shared"; got != want {
 		t.Errorf("the other doubts are %v, want %s", all, want)
 	}
 }

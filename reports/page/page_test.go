@@ -405,7 +405,7 @@ func FuzzPage(f *testing.F) {
 func TestSearchOnThePage(t *testing.T) {
 	s := sample(t)
 	words := wellFormed(t, write(t, s))
-	for _, want := range []string{s.Run.Searches[0].Found.Text, "Thresholds, as the workload has none: errors <0.1%", "500 500 0.60", "failed"} {
+	for _, want := range []string{s.Run.Searches[0].Found.Text, "Thresholds: errors <0.1%, as the workload has none", "500 500 0.60", "failed"} {
 		if !strings.Contains(words, want) {
 			t.Errorf("the page lacks %q", want)
 		}
