@@ -57,8 +57,7 @@ var templateFiles embed.FS
 var style string
 
 var templates = template.Must(template.New("page").Funcs(template.FuncMap{
-	"duration": func(ns int64) string { return words.Duration(float64(ns)) },
-	"span":     func(seconds float64) string { return words.Duration(seconds * 1e9) },
+	"span": func(seconds float64) string { return words.Duration(seconds * 1e9) },
 	"bytes": func(n int64) string {
 		if n < 0 {
 			return "unknown"

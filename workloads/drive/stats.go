@@ -163,14 +163,11 @@ func (o *opStats) merge(p *opStats) {
 type usage struct {
 	cpu     time.Duration // user and system
 	machine time.Duration // CPU time of all processes, and of the hypervisor; 0: not known
-	paused  time.Duration // stopped by the garbage collector
 }
 
 // processUsage is what the process used since it began.
 func processUsage() usage {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	u := usage{cpu: processCPU(), paused: time.Duration(m.PauseTotalNs)}
+	u := usage{cpu: processCPU()}
 	if all, err := cpu.Times(false); err == nil && len(all) > 0 {
 		t := all[0]
 		seconds := t.User + t.Nice + t.System + t.Irq + t.Softirq + t.Steal
@@ -181,14 +178,13 @@ func processUsage() usage {
 
 // since is what was used after before was read.
 func (u usage) since(before usage) usage {
-	return usage{u.cpu - before.cpu, u.machine - before.machine, u.paused - before.paused}
+	return usage{u.cpu - before.cpu, u.machine - before.machine}
 }
 
 // client is the usage of a phase in the form of results.
 func (u usage) client(workers int, seconds float64) results.ClientInfo {
 	c := results.ClientInfo{
 		Workers: workers, Processors: runtime.NumCPU(), Capacity: processors(), CPUSeconds: u.cpu.Seconds(), OthersShare: -1,
-		GCPauses: int64(u.paused),
 	}
 	seconds = max(seconds, 1e-9)
 	c.CPUShare = u.cpu.Seconds() / (seconds * c.Capacity)

@@ -49,8 +49,6 @@ const (
 	debtGrows, debtShare = 64 << 20, 0.1
 	// SamplesFor is how many operations p99.9 needs: ten are slower than it.
 	SamplesFor = 10000
-	// gcMost is the share of the time that the collector may stop the world.
-	gcMost = 0.01
 	// sizeMost is the share by which the messages at a point of a sweep may differ from its size.
 	// If sizes differ by ten, that changes an exponent by 0.04.
 	sizeMost = 0.1

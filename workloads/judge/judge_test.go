@@ -432,12 +432,6 @@ var doubts = []judged{
 	{"size of the cache not known", func(c *results.Cell) { c.Engines.CacheBytes = -1 }, results.OK, "", nil, ""},
 	{"size of the data not known", func(c *results.Cell) { c.Engines.DiskBytes = -1 }, results.OK, "", nil, ""},
 	{
-		"collector", func(c *results.Cell) { c.Client.GCPauses = 1000 * ms },
-		results.OK, "",
-		codes{"garbage-collection"},
-		"garbage collection: mailbench stopped for 1s in all; increase GOMEMLIMIT, or lower the rate",
-	},
-	{
 		"few samples", func(c *results.Cell) { c.Ops["flag"] = results.Op{Count: 9999} },
 		results.OK, "",
 		codes{"few-operations"},

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"time"
 
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/results"
@@ -108,11 +107,6 @@ var rules = []rule{
 	{"missing-nodes", results.OK, observed, "nodes could not be reached: start them", func(c cell, _ evidence) string {
 		return when(len(c.Engines.Missing) > 0, "nodes are missing: %s could not be reached, so the others did their work; start them, or "+
 			"look at the network between", strings.Join(c.Engines.Missing, ", "))
-	}},
-	{"garbage-collection", results.OK, observed, "", func(c cell, _ evidence) string {
-		paused := time.Duration(c.Client.GCPauses)
-		return when(c.Seconds > 0 && paused.Seconds() > gcMost*c.Seconds, "garbage collection: mailbench stopped for %v "+
-			"in all; increase GOMEMLIMIT, or lower the rate", paused.Round(time.Millisecond))
 	}},
 
 	// The generator, and not the engine, was the bottleneck. Queueing alone is no sign of that.

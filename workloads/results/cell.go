@@ -240,7 +240,6 @@ type ClientInfo struct {
 	CPUShare   float64 `json:"cpu_share" add:"max"` // of Capacity
 	// share of all processors that other processes and the hypervisor took; negative: not known
 	OthersShare float64 `json:"others_share" add:"max"`
-	GCPauses    int64   `json:"gc_pause_ns" add:"max"`
 }
 
 // SetTime sets when the phase began and ended.

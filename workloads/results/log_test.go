@@ -49,14 +49,14 @@ func TestLatencyLogIsKnown(t *testing.T) {
 		want      string
 	}{
 		{"as it was", dir, replace(log), ""},
-		{"random", dir, replace([]byte("\x00\x01\x02 nothing of the kind")), "is damaged: it has "},
-		{"empty", dir, replace(nil), "is damaged: it has 0 bytes"},
-		{"cut at a line", dir, replace(log[:bytes.LastIndexByte(log[:len(log)-1], '\n')+1]), "is damaged: it has "},
-		{"a bit flipped", dir, replace(flipped), "SHA-256"},
-		{"longer", dir, replace(append(bytes.Clone(log), '\n')), "is damaged: it has more than"},
+		{"random", dir, replace([]byte("\x00\x01\x02 nothing of the kind")), "is damaged: it is not the log of"},
+		{"empty", dir, replace(nil), "is damaged: it is not the log of"},
+		{"cut at a line", dir, replace(log[:bytes.LastIndexByte(log[:len(log)-1], '\n')+1]), "is damaged: it is not the log of"},
+		{"a bit flipped", dir, replace(flipped), "is damaged: it is not the log of"},
+		{"longer", dir, replace(append(bytes.Clone(log), '\n')), "is damaged: it is not the log of"},
 		{"gone", dir, os.Remove, "no such file"},
 		{"of a run that was killed", unfinished, replace(append(bytes.Clone(log), "half a line"...)), ""},
-		{"cut, of a run that was killed", unfinished, replace(log[:len(log)-1]), "is damaged: it has "},
+		{"cut, of a run that was killed", unfinished, replace(log[:len(log)-1]), "is damaged: it is not the log of"},
 		{"a link", dir, func(name string) error { return errors.Join(os.RemoveAll(name), os.Symlink(os.DevNull, name)) }, "is a link"},
 	} {
 		if err := x.harm(filepath.Join(x.dir, LatencyFile)); err != nil {

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"math"
 	"os"
 	"regexp"
@@ -69,62 +68,42 @@ func Parse(b []byte) (*Run, error) {
 	if n := bytes.Count(b, []byte("{")) + bytes.Count(b, []byte("null")); n > 1<<16 && n > len(b)/leastObject {
 		return nil, fmt.Errorf("it is damaged: it has %d objects in %d bytes", n, len(b))
 	}
-	if bytes.Contains(b, []byte(`"shard"`)) { // each cell of an earlier build has one
-		b = oldKey.ReplaceAllFunc(b, func(key []byte) []byte { return []byte(newKeys.Replace(string(key))) })
+	if version.Format == OlderFormat {
+		for _, e := range earlier {
+			b = e.words.ReplaceAllFunc(b, func(old []byte) []byte { return []byte(e.today.Replace(string(old))) })
+		}
 	}
 	r := &Run{}
 	if err := strict.JSON(b, r); err != nil {
 		return nil, fmt.Errorf("it is damaged: %w", err)
 	}
-	r.renew()
 	if err := r.check(); err != nil {
 		return nil, fmt.Errorf("it is damaged: %w", err)
 	}
 	return r, nil
 }
 
-// oldKey is a key that earlier builds wrote, with the begin of its value: an operation may have the same name, and its
-// value is another object. In JSON a quote before a colon ends a key, and one after a backslash is part of a text.
-// newKeys has the words of today.
-var (
-	oldKey = regexp.MustCompile(`[^\\]"((shard|calls|calls_deviation|blob_calls|rows_examined\w*)"\s*:\s*[\d-]|` +
-		`shard"\s*:\s*\{\s*"index"|shards"\s*:\s*\[)`)
-	newKeys = strings.NewReplacer("shard", "segment", "calls", "requests", "examined", "scanned")
-)
+// metrics are names of counters that earlier builds had.
+var metrics = strings.NewReplacer("calls", "requests", "examined", "scanned", "shard", "segment")
 
-// oldMetric is a counter of an operation in a sentence, as earlier builds called it.
-var oldMetric = regexp.MustCompile(`\.(calls|examined)\b`)
-
-// oldPatterns is the line of a workload with the access patterns of a schema, as earlier builds wrote it: a mapping,
-// which said of each name whether the pattern reads or writes. newPatterns makes it the list of names.
-var (
-	oldPatterns = regexp.MustCompile(`(?m)^patterns: \{.*\}$`)
-	newPatterns = strings.NewReplacer("{", "[", "}", "]", `: "read"`, "", `: "write"`, "")
-)
-
-// renew replaces values that earlier builds wrote.
-func (r *Run) renew() {
-	r.Workload.Text = oldPatterns.ReplaceAllStringFunc(r.Workload.Text, newPatterns.Replace)
-	for c := range r.All {
-		if c.Kind == "cold" {
-			c.Kind = KindCold
-		}
-	}
-	for i, text := range r.Answer {
-		r.Answer[i] = oldMetric.ReplaceAllStringFunc(text, func(s string) string { return "." + strict.Renamed(s[1:]) })
-	}
-	if r.Sweep == nil {
-		return
-	}
-	for i := range r.Sweep.Growth {
-		g := &r.Sweep.Growth[i]
-		if g.Figure == "calls" || g.Figure == "examined" {
-			g.Figure = Figure(strict.Renamed(string(g.Figure)))
-		}
-		if g.Class == "cannot tell" {
-			g.Class = growth.Unclear
-		}
-	}
+// earlier has the words that OlderFormat has in other places than today, and their replacements. In JSON a quote before
+// a colon ends a key, and one after a backslash is part of a text. A key is known by the begin of its value, since an
+// operation may have the same name; its value is another object.
+var earlier = []struct {
+	words *regexp.Regexp
+	today *strings.Replacer
+}{
+	{regexp.MustCompile(`[^\\]"((shard|calls|calls_deviation|blob_calls|rows_examined\w*)"\s*:\s*[\d-]|` +
+		`shard"\s*:\s*\{\s*"index"|shards"\s*:\s*\[)`), metrics},
+	{regexp.MustCompile(`"figure":\s*"(calls|examined)"`), metrics},
+	{regexp.MustCompile(`\{\w+\.(calls|examined)\b`), metrics}, // in a sentence
+	{regexp.MustCompile(`"class":\s*"cannot tell"`), strings.NewReplacer("cannot tell", string(growth.Unclear))},
+	{regexp.MustCompile(`"kind":\s*"cold"`), strings.NewReplacer("cold", KindCold)},
+	// The access patterns of a schema were a mapping in the text of a workload; it said which of them read.
+	{
+		regexp.MustCompile(`\\npatterns: \{.*?\}\\n`),
+		strings.NewReplacer("{", "[", "}", "]", `: \"read\"`, "", `: \"write\"`, ""),
+	},
 }
 
 // Bounds of what reports can show. No run comes near them.
@@ -161,30 +140,21 @@ func (r *Run) check() error {
 
 func (c *Cell) check() error {
 	within := func(at, seconds float64) bool { return at >= 0 && seconds >= 0 && at+seconds <= longestPhase }
-	counts := func(values ...int64) bool { return slices.Min(values) >= 0 && slices.Max(values) <= mostCounted }
 	if !within(0, c.Seconds) {
 		return fmt.Errorf("it lasts %g s", c.Seconds)
 	}
 	if slices.ContainsFunc(c.Streams, func(s Stream) bool { return s.Name == "" }) {
 		return errors.New("it has a stream without a name")
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.Ops)) {
-		o := c.Ops[name]
-		if !counts(o.Count, o.NotFound, o.Failed, o.Unknown, o.Dropped, o.NoTarget, o.TooLarge) {
-			return fmt.Errorf("%s has an impossible count", name)
-		}
-	}
-	for i := range c.Timeline {
-		in := &c.Timeline[i]
+	for i, in := range c.Timeline {
 		if !within(in.At, in.Seconds) {
 			return fmt.Errorf("interval %d begins at %g s and lasts %g s", i+1, in.At, in.Seconds)
 		}
-		if !counts(in.OK, in.NotFound, in.Failed, in.Unknown, in.Dropped, in.TooLarge) {
-			return fmt.Errorf("interval %d has an impossible count", i+1)
-		}
 	}
-	if g := c.Gap; g != nil && !within(g.At, g.Seconds) {
-		return fmt.Errorf("its longest gap begins at %g s and lasts %g s", g.At, g.Seconds)
+	for name, o := range c.Ops {
+		if n := o.Attempted(); min(n, o.Count) < 0 || max(n, o.Count) > mostCounted {
+			return fmt.Errorf("%s has an impossible count", name)
+		}
 	}
 	return nil
 }
@@ -227,20 +197,15 @@ func (d *LogDigest) check(log io.ReadSeeker, more bool) error {
 		return errors.New("its run does not report it")
 	}
 	sum := sha256.New()
-	n, err := io.Copy(sum, io.LimitReader(log, d.Bytes))
-	if err != nil {
+	if _, err := io.Copy(sum, io.LimitReader(log, d.Bytes)); err != nil {
 		return err
 	}
 	rest, err := io.Copy(io.Discard, io.LimitReader(log, 1))
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case n < d.Bytes:
-		return fmt.Errorf("it is damaged: it has %d bytes, and had %d", n, d.Bytes)
-	case hex.EncodeToString(sum.Sum(nil)) != d.SHA256:
-		return errors.New("it is damaged: its SHA-256 is not the one in " + RunFile)
-	case rest > 0 && !more:
-		return fmt.Errorf("it is damaged: it has more than the %d bytes that it had", d.Bytes)
+	}
+	if hex.EncodeToString(sum.Sum(nil)) != d.SHA256 || rest > 0 && !more {
+		return fmt.Errorf("it is damaged: it is not the log of %d bytes that the run wrote", d.Bytes)
 	}
 	_, err = log.Seek(0, io.SeekStart)
 	return err

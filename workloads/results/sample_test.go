@@ -109,7 +109,7 @@ func sample() *Run {
 		Offered: &Offered{Due: 15300, Skipped: 120, NoTarget: 33, Dropped: 47, Span: 30, LastStart: 30.01, Rate: 504.9, Achieved: 498.2},
 		Before:  engine(0), Engines: engine(700_000_000),
 		Client: &ClientInfo{
-			Workers: 32, Processors: 2, CPUSeconds: 21.5, CPUShare: 0.36, OthersShare: 0.11, GCPauses: 3_000_000,
+			Workers: 32, Processors: 2, CPUSeconds: 21.5, CPUShare: 0.36, OthersShare: 0.11,
 		},
 		Evidence: &Evidence{
 			InProcess: true, Settled: true, Lateness: 2_000_000, Started: 15100, Late: 1812, Queued: 30, Own: 900_000_000, Service: 8_000_000_000,
