@@ -171,7 +171,6 @@ func TestTrace(t *testing.T) {
 		t.Errorf("arrivals are %v with the shape %v, want poisson", p.Arrivals, p.Shape)
 	}
 	about(t, "theta of users", got.Keys.Users.Theta, 0.8, 0.1)
-	about(t, "theta of folders", got.Keys.Folders.Theta, 1.2, 0.05)
 	about(t, "users", float64(got.Population.Users), 40, 0)
 	about(t, "folders", got.Population.Folders.Mean(), 4, 0)
 	about(t, "recipients", got.Mail.Recipients.Mean(), w.Mail.Recipients.Mean(), 0.1)

@@ -3,8 +3,8 @@
 // fill it, and [Sample.Workload] is the text of the workload. No address, name
 // or subject gets into it.
 //
-// A size or count becomes a measured distribution (empirical): its quantiles and largest values. Users
-// and folders of a trace get the exponent of Zipf's law. Operations become a mix with their rate.
+// A size or count becomes a measured distribution (empirical): its quantiles and largest values.
+// Users of a trace get the exponent of Zipf's law. Operations become a mix with their rate.
 package fit
 
 import (
@@ -42,8 +42,8 @@ type Sample struct {
 
 // account is a user of a trace.
 type account struct {
-	asked   float64            // number of operations
-	folders map[string]float64 // number of operations by folder; the inbox is ""
+	asked   float64         // number of operations
+	folders map[string]bool // the inbox is ""
 }
 
 // Message adds a message.
@@ -133,11 +133,10 @@ func (s *Sample) Operation(l *replay.Line, op workloads.Op) {
 	s.times = append(s.times, l.Time)
 	user := s.user(l.User)
 	user.asked++
-	if op != workloads.Deliver && !op.OfAccount() { // a delivery goes to the inbox
-		user.folders[folder(l.Folder)]++
-	}
-	if l.To != "" {
-		user.folders[folder(l.To)] += 0 // enter the folder
+	for _, folder := range []string{l.Folder, l.To} {
+		if !strings.EqualFold(folder, "inbox") {
+			user.folders[folder] = true
+		}
 	}
 	if l.Messages > 0 && slices.Contains(severalMessages, op) {
 		s.about[op] = append(s.about[op], int64(l.Messages))
@@ -159,16 +158,8 @@ func (s *Sample) user(name string) *account {
 	}
 	a := s.users[name]
 	if a == nil {
-		a = &account{folders: map[string]float64{"": 0}}
-		s.users[strings.Clone(name)] = a
+		a = &account{folders: map[string]bool{"": true}}
+		s.users[name] = a
 	}
 	return a
-}
-
-// folder is the key of a folder's name. The inbox has many spellings.
-func folder(name string) string {
-	if strings.EqualFold(name, "inbox") {
-		return ""
-	}
-	return strings.Clone(name)
 }

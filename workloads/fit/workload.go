@@ -35,7 +35,9 @@ func (s *Sample) Workload() string {
 	w.text("version: 1\nname: fitted\ndescription: Fitted to %s", strings.Join(what, " and "))
 	w.mail()
 	severalFolders := w.population()
-	w.access()
+	if len(s.times) > 0 {
+		w.access()
+	}
 	w.text("phases:\n  - load: {}\n  - settle: {}\n  - warmup: {duration: 10s}\n  - measure:\n      duration: 60s")
 	if len(s.times) > 0 {
 		w.rate()
@@ -146,56 +148,29 @@ func (w *writer) population() bool {
 	return len(folders) > 0 && slices.Max(folders) > 1
 }
 
-// access writes how popular users and folders of a trace are.
+// access writes how popular users of a trace are: by the exponent of Zipf's law. That is the slope of a line through
+// the logarithms of their operations by rank, in which a user has the weight of the operations.
 func (w *writer) access() {
-	if len(w.s.times) == 0 {
-		return
-	}
-	descending := func(a, b float64) int { return cmp.Compare(b, a) }
-	var users, folders []float64 // operations by rank; of folders those of all users
+	var counts, logs, ranks []float64
 	for _, a := range w.s.users {
-		users = append(users, a.asked)
-		var own []float64
-		for name, n := range a.folders {
-			if name != "" {
-				own = append(own, n)
-			}
-		}
-		slices.SortFunc(own, descending)
-		for rank, n := range append([]float64{a.folders[""]}, own...) {
-			if rank == len(folders) {
-				folders = append(folders, 0)
-			}
-			folders[rank] += n
-		}
+		counts = append(counts, a.asked+0.5) // none is 0
 	}
-	slices.SortFunc(users, descending)
-	w.text("access:")
-	w.zipf("users", "zipf", users)
-	w.zipf("folders", "latest", folders)
-	w.text("  # messages: not measured; a trace does not contain them")
-}
-
-// zipf writes the exponent of Zipf's law for how often keys are used, by rank: the slope of a line through the
-// logarithms, in which a key has the weight of its operations.
-func (w *writer) zipf(key, law string, counts []float64) {
 	if len(counts) < 2 || !uneven(counts) {
-		w.text("  # %s: none is used significantly more often than others\n  %s: uniform", key, key)
+		w.text("access:\n  # users: none is used significantly more often than others\n  users: uniform")
 		return
 	}
-	var ranks, logs []float64
-	for i := range counts {
-		counts[i] += 0.5 // none is 0
-		ranks, logs = append(ranks, math.Log(float64(i+1))), append(logs, math.Log(counts[i]))
+	slices.SortFunc(counts, func(a, b float64) int { return cmp.Compare(b, a) })
+	for i, n := range counts {
+		ranks, logs = append(ranks, math.Log(float64(i+1))), append(logs, math.Log(n))
 	}
 	_, slope := stat.LinearRegression(ranks, logs, counts, false)
-	w.text("  %s: {%s: {theta: %s}}", key, law, number(scalar.Round(min(max(0.01, -slope), 20), 2)))
+	w.text("access:\n  users: {zipf: {theta: %s}}", number(scalar.Round(min(max(0.01, -slope), 20), 2)))
 }
 
 // uneven reports whether counts differ by more than chance: whether chi-square is more than
 // five standard deviations above its mean.
 func uneven(counts []float64) bool {
-	even, k := slices.Repeat([]float64{max(0.1, stat.Mean(counts, nil))}, len(counts)), float64(len(counts)-1)
+	even, k := slices.Repeat([]float64{stat.Mean(counts, nil)}, len(counts)), float64(len(counts)-1)
 	return stat.ChiSquare(counts, even) > k+5*math.Sqrt(2*k)
 }
 

@@ -191,8 +191,7 @@ func (w *writer) text(size int) {
 	}
 	content.cycle(pool.text, at, size-cut)
 	content.add(dots[:cut])
-	w.m.Body = w.part("", "text/plain", mail.Identity, content)
-	w.raw.join(content)
+	w.m.Body = w.part("", "text/plain", mail.Identity, content, content)
 }
 
 var dots = []byte("...") // at most 3 bytes of a cut letter are before the cut
@@ -212,10 +211,7 @@ func (w *writer) html(size int) {
 		size -= pool.start[j] - pool.start[i]
 		i = 0
 	}
-	p := w.part("part-2.html", "text/html", mail.QuotedPrintable, content)
-	p.Length = raw.size
-	w.m.Attachments = append(w.m.Attachments, p)
-	w.raw.join(raw)
+	w.m.Attachments = append(w.m.Attachments, w.part("part-2.html", "text/html", mail.QuotedPrintable, content, raw))
 }
 
 // attachment writes attachment i: whole lines of the pool, and a shorter last one.
@@ -244,16 +240,16 @@ func (w *writer) attachment(i, size int) {
 		w.buf = base64.StdEncoding.AppendEncode(w.buf, p.binary[from:from+rest])
 		raw.add(w.buf[at:len(w.buf):len(w.buf)])
 	}
-	part := w.part(name, kind.typ, mail.Base64, content)
-	part.Length = raw.size
-	w.m.Attachments = append(w.m.Attachments, part)
-	w.raw.join(raw)
+	w.m.Attachments = append(w.m.Attachments, w.part(name, kind.typ, mail.Base64, content, raw))
 }
 
-// part returns the part whose content begins here in the raw message. Length is
-// that of the decoded content.
-func (w *writer) part(name, typ string, e mail.Encoding, content *rope) mail.Part {
-	return mail.Part{Name: name, Type: typ, Encoding: e, Offset: w.raw.size, Length: content.size, Content: content}
+// part appends the encoded content of a part to the raw message.
+func (w *writer) part(name, typ string, e mail.Encoding, content, raw *rope) mail.Part {
+	p := mail.Part{Name: name, Type: typ, Encoding: e, Offset: w.raw.size, Length: raw.size, Content: content}
+	for _, piece := range raw.pieces {
+		w.raw.add(piece.data)
+	}
+	return p
 }
 
 // text returns b as a string without copying. The bytes do not change before the
@@ -277,13 +273,6 @@ func (r *rope) add(data []byte) {
 	if len(data) > 0 {
 		r.pieces = append(r.pieces, piece{r.size, data})
 		r.size += int64(len(data))
-	}
-}
-
-// join appends the content of another rope.
-func (r *rope) join(o *rope) {
-	for _, p := range o.pieces {
-		r.add(p.data)
 	}
 }
 

@@ -50,12 +50,6 @@ type lines struct {
 	start []int
 }
 
-// newLines returns lines with room for a little more than size bytes, in lines of about
-// length bytes.
-func newLines(size, length int) lines {
-	return lines{make([]byte, 0, size+size/64), make([]int, 0, size/length)}
-}
-
 func (l *lines) end() { l.start = append(l.start, len(l.text)) }
 
 // Write implements io.Writer.
@@ -74,9 +68,6 @@ func newPools() *pools {
 	var r random.Rand
 	r.Seed(poolsSeed, streamPools, 0)
 	p := &pools{
-		text:   newLines(textPool, 70),
-		html:   newLines(htmlPool, 40),
-		quoted: newLines(htmlPool*33/32, 50),
 		binary: make([]byte, binaryPool),
 		base64: make([]byte, 0, binaryPool/base64Line*base64Text),
 	}
