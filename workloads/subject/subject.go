@@ -275,7 +275,7 @@ func (t *Target) next(want *Dataset, census *plan.Census, has loads) (*Load, err
 	l := &Load{Note: fmt.Sprintf("grows from %d to %d messages", has.messages, census.Messages())}
 	if !d.Complete {
 		if n := len(d.Steps); n > 0 { // what it has delivered
-			d.last().Messages = has.messages - d.messages(n-1)
+			d.last().Messages = max(0, has.messages-d.messages(n-1))
 		}
 		l.Note = fmt.Sprintf("continues a load that was interrupted, with %d of %d messages", has.messages, census.Messages())
 	}
