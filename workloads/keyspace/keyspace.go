@@ -76,12 +76,8 @@ func Of(s *schemas.Schema, engines []drivers.Engine) (*Keyspace, error) {
 	k.portable()
 	if k.Patterns = slices.Clone(s.Patterns); len(k.Patterns) == 0 {
 		t := s.Tables[0]
-		add := "{get: " + t.Name + "}"
-		if len(t.Clustering) > 0 {
-			add = fmt.Sprintf("{slice: %s, by: [%s], limit: arg}", t.Name, strings.Join(schemas.Names(t.Partition), ", "))
-		}
-		return nil, fmt.Errorf("%s: schema %s has no access pattern that can run; add patterns: {read: %s}, or import the "+
-			"statements with schema import --queries FILE", t.Pos.In(s.File), s.Name, add)
+		return nil, fmt.Errorf("%s: schema %s has no access pattern that can run; add patterns: {read: {get: %s}}, or import the "+
+			"statements with schema import --queries FILE", t.Pos.In(s.File), s.Name, t.Name)
 	}
 	for _, t := range s.Tables {
 		if !t.Header() {

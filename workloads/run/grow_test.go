@@ -324,7 +324,7 @@ func TestGrowRefuses(t *testing.T) {
 	}{
 		{"fewer messages", growing(t, 2, 2, 19), "can grow, but not shrink: folder Inbox of anna.abe@mailbench.example was loaded with 20 messages, and the workload has 19; remove that folder or name another"},
 		{"more users, fewer messages", growing(t, 20, 2, 19), "was loaded with 20 messages"},
-		{"fewer users", growing(t, 1, 2, 50), "it has 2 users with 4 folders, and the workload 1 with 2; remove that folder"},
+		{"fewer users", growing(t, 1, 2, 50), "it has 40 messages in folders which the workload's population does not have; remove that folder"},
 		{"more users, fewer folders", growing(t, 5, 1, 50), "which the workload's population does not have"},
 		{"another seed", seed, "cannot be used again: the seed (it was 1, now 2) differ; remove that folder or name another"},
 		{"other mail", mail, `cannot be used again: the workload's mail (it was loaded by "growing") differ`},

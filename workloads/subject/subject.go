@@ -254,10 +254,6 @@ func (t *Target) next(want *Dataset, census *plan.Census, has loads) (*Load, err
 		return fmt.Errorf("the data set in %s can grow, but not shrink: %s; %s or name another",
 			t.Dir, fmt.Sprintf(format, args...), d.removal())
 	}
-	if n := len(d.Steps); n > 0 && (census.Users() < d.last().Users || census.Folders() < d.last().Folders) {
-		return nil, shrinks("it has %d users with %d folders, and the workload %d with %d",
-			d.last().Users, d.last().Folders, census.Users(), census.Folders())
-	}
 	var kept int64
 	for u := range census.Users() {
 		for f := range census.FolderCount(u) {
