@@ -86,12 +86,7 @@ func mark(path string) error {
 		}
 	}
 	const text = "Data of mailbench runs. Remove the folder when it is no longer needed.\n"
-	f, err := private.OpenFile(filepath.Join(path, markFile), os.O_WRONLY|os.O_CREATE)
-	if err == nil {
-		_, err = f.WriteString(text)
-		err = errors.Join(err, f.Close())
-	}
-	if err != nil {
+	if err := private.WriteFile(filepath.Join(path, markFile), []byte(text)); err != nil {
 		return fmt.Errorf("mark data folder: %w", err)
 	}
 	return nil

@@ -29,7 +29,6 @@ import (
 	"github.com/mailbench/mailbench/workloads/judge"
 	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/meet"
-	"github.com/mailbench/mailbench/workloads/messages"
 	"github.com/mailbench/mailbench/workloads/replay"
 	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/subject"
@@ -76,7 +75,7 @@ func Run(ctx context.Context, c Config) (result *results.Run, err error) {
 		return nil, fmt.Errorf("nothing to verify in %s: it has no dataset of these models and engines", r.data.path)
 	}
 	r.leave(ctx)
-	if info := r.source.Info(); info.File != "" {
+	if info := r.points[0].source.Info(); info.File != "" {
 		r.result.Mail = &results.MailInfo{
 			File: info.File, Messages: info.Messages, Bytes: info.Bytes, Malformed: info.Malformed, SHA256: info.SHA256,
 			Notes: info.Notes.Lines(),
@@ -99,7 +98,6 @@ func (r *runner) begin(ctx context.Context) (err error) {
 	if r.points, err = c.points(ctx); err != nil {
 		return err
 	}
-	r.source = r.points[0].source
 	if c.Audit == AuditOnly {
 		r.tasks, err = r.leftover()
 	} else {
@@ -223,8 +221,7 @@ type runner struct {
 	data   *dataDir
 	points []point
 	tasks  []task
-	source messages.Source // mail of the first point
-	log    *latency.Log    // if it has an error, the run goes on without it
+	log    *latency.Log // if it has an error, the run goes on without it
 	result *results.Run
 	// When the run began.
 	started  time.Time
