@@ -52,9 +52,6 @@ type Segments struct {
 	Timeout time.Duration
 	// Waits is called with a text that says which segment this one waits for, once in a wait that lasts long.
 	Waits func(what string)
-	// FirstGone says that this segment has waited in vain for the first one, which drops what the segments have made
-	// on the engine.
-	FirstGone bool
 
 	part              string       // part of the run; the prefix of its points of barriers
 	lost              map[int]bool // segments that were late once: this one does not wait for them again
@@ -151,9 +148,12 @@ func (s *Segments) until(ctx context.Context, look func(late bool) (missing stri
 // late is the error for a segment that does not come.
 func (s *Segments) late(segment int) error {
 	s.lost[segment] = true
-	s.FirstGone = s.FirstGone || segment == 1
-	return fmt.Errorf("%w: segment %d has not come within %v (--segment-timeout): it may be dead, suspended or cut off "+
+	err := fmt.Errorf("%w: segment %d has not come within %v (--segment-timeout): it may be dead, suspended or cut off "+
 		"from the engine", ErrGone, segment, s.Timeout)
+	if segment == 1 {
+		err = fmt.Errorf("%w; \"mailbench engine clean\" drops what it leaves there", err)
+	}
+	return err
 }
 
 // Begin begins a part of the run, to which points belong from now on.

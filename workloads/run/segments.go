@@ -83,9 +83,6 @@ func (r *runner) leave(ctx context.Context) {
 		} else if err != nil {
 			left("the marks of segments in namespace %s of %s could not be dropped (%v); %s", namespace, name, err, clean)
 		}
-		if s.FirstGone {
-			left("segment 1, which drops the marks of segments on %s, is gone; %s", name, clean)
-		}
 	}
 	if err := r.closeSegments(); err != nil {
 		left("close the marks of segments: %v", err)
