@@ -264,14 +264,13 @@ func (c *Comparison) sorted() (all, failing []*Figure) {
 // the regressions that only one of the rounds found. The metrics stay those of c: the second
 // round was made because of what the first one found, so only its own metrics are unbiased.
 func (c *Comparison) Confirm(first *Comparison) {
-	once := func(r string) bool {
+	both := func(r string) bool {
 		subject, _, _ := strings.Cut(r, ": ") // the reason may have other values in another round
 		of := func(other string) bool { return other == subject || strings.HasPrefix(other, subject+": ") }
-		return !slices.ContainsFunc(c.Regressions, of) || !slices.ContainsFunc(first.Regressions, of)
+		return slices.ContainsFunc(c.Regressions, of) && slices.ContainsFunc(first.Regressions, of)
 	}
-	unconfirmed := slices.Concat(c.Regressions, first.Regressions)
-	unconfirmed = slices.DeleteFunc(unconfirmed, func(r string) bool { return !once(r) })
-	c.Regressions = slices.DeleteFunc(slices.Clone(c.Regressions), once)
+	unconfirmed := slices.DeleteFunc(slices.Concat(c.Regressions, first.Regressions), both)
+	c.Regressions = slices.DeleteFunc(slices.Clone(c.Regressions), func(r string) bool { return !both(r) })
 	if n := len(c.Regressions); n > 0 {
 		c.Notes = append(c.Notes, fmt.Sprintf("this is the second round of trials; it confirms %d of %d regressions of the first",
 			n, len(first.Regressions)))

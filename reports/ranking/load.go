@@ -367,17 +367,14 @@ func (l *Load) LeadingOf(timed bool, of func(m *Model) results.Series) []bool {
 func Fact(all []*Load, whole bool) string {
 	c := all[0].Cell
 	s := words.Plural(all[0].Trials, "trial")
-	switch {
-	case all[0].Trials > 1 && whole:
-		s = "medians of " + s
-	case all[0].Trials > 1:
-		s = "medians of up to " + s
-	}
 	if c.Offered != nil && c.Offered.Span > 0 {
 		s += " of " + words.Duration(1e9*c.Offered.Span)
 	}
-	if all[0].Trials > 1 && whole {
-		s += ", none left out"
+	switch {
+	case all[0].Trials > 1 && whole:
+		s = "medians of " + s + ", none left out"
+	case all[0].Trials > 1:
+		s = "medians of up to " + s
 	}
 	if c.Arrivals == "closed" {
 		return s + ", unthrottled, " + words.Plural(c.Clients, "client")

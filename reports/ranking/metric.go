@@ -107,17 +107,11 @@ func Number(v float64) string {
 // if one of them has no quantiles, and infinite if it lies among operations that never ended.
 func (m *Model) quantile(trial int, shares []Share, p float64) float64 {
 	var all float64
-	low, high := math.Inf(1), 0.0
 	for _, s := range shares {
-		quantiles := m.Ops[s.Op].Ops[trial].Quantiles
-		if len(quantiles) != len(results.QuantileShares) {
+		if len(m.Ops[s.Op].Ops[trial].Quantiles) != len(results.QuantileShares) {
 			return math.NaN()
 		}
 		all += s.Share
-		low = min(low, float64(max(quantiles[0], 1)))
-		for _, ns := range quantiles {
-			high = max(high, float64(ns))
-		}
 	}
 	if all == 0 {
 		return math.NaN()
@@ -129,10 +123,11 @@ func (m *Model) quantile(trial int, shares []Share, p float64) float64 {
 		}
 		return sum / all
 	}
+	low, high := 1.0, 1e15 // 11 days
 	if below(high) < p {
 		return math.Inf(1)
 	}
-	// Between low and high the share grows with the latency, so bisection finds it.
+	// The share grows with the latency, so bisection finds it.
 	for high/low > 1.0001 {
 		if middle := math.Sqrt(low * high); below(middle) < p {
 			low = middle
