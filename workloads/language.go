@@ -21,7 +21,7 @@ import (
 //	key          its name
 //	form         what a value looks like: one of forms
 //	least, most  bounds of a number or a distribution
-//	need         what is expected, or -, if the key must be there
+//	need         what is expected, if the key must be there
 //	of           the operations that know it; without the tag all do
 //	doc          what it means; of a phase the tag is called like the section that has the key, and of a population
 //	             of rows it is patterns

@@ -121,12 +121,14 @@ const maxWeight = 1_000_000
 func (m *Mix) Has(op Op) bool { return m[op] > 0 }
 
 // Share returns the operation's part of all operations.
-func (m *Mix) Share(op Op) float64 {
-	var sum float64
+func (m *Mix) Share(op Op) float64 { return m[op] / m.sum() }
+
+// sum is the weight of all operations together.
+func (m *Mix) sum() (sum float64) {
 	for _, w := range m {
 		sum += w
 	}
-	return m[op] / sum
+	return sum
 }
 
 // Session is what one user does in one folder: steps, each some time after the one
@@ -154,9 +156,9 @@ type Step struct {
 
 // repetition is a step that repeats others, as it is written.
 type repetition struct {
-	Times       random.Dist `key:"times" form:"sizes" least:"1" most:"1000" need:"-" doc:"how often"`
+	Times       random.Dist `key:"times" form:"sizes" least:"1" most:"1000" need:"how often, such as 3" doc:"how often"`
 	Probability float64     `key:"probability" form:"share" doc:"share of the sessions in which it happens (default 1)"`
-	_           struct{}    `key:"steps" form:"session" need:"-" doc:"the steps, which may not repeat others in turn"`
+	_           struct{}    `key:"steps" form:"session" need:"a list such as [open, flag]" doc:"the steps, which may not repeat others in turn"`
 }
 
 // StepKind says what a step is.

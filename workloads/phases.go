@@ -46,9 +46,6 @@ func (d *decoder) phases(n *yaml.Node) {
 	d.Check(measured, n, "no phase measures anything; expected a phase measure: {duration: 30s, rate: 2000/s, mix: {…}}")
 }
 
-// defaultInterrupt is how many messages an interrupt is about.
-const defaultInterrupt = 5
-
 // phase reads one phase and returns its place, or nil if it has faults.
 func (d *decoder) phase(n *yaml.Node) *yaml.Node {
 	faults := len(d.Errs)
@@ -62,7 +59,7 @@ func (d *decoder) phase(n *yaml.Node) *yaml.Node {
 		return nil
 	}
 	p := Phase{
-		Kind: PhaseKind(i), Name: key.Value, Patterns: d.w.Patterns, Messages: defaultInterrupt, Number: len(d.w.Phases),
+		Kind: PhaseKind(i), Name: key.Value, Patterns: d.w.Patterns, Messages: 5, Number: len(d.w.Phases),
 	}
 	f, where := d.paced(&p, value, "phase ", "", sectionKeys(key.Value))
 	if p.Runs() {
@@ -234,30 +231,27 @@ func (d *decoder) streams(p *Phase, n *yaml.Node, where string) {
 // sum fills in the Rate, Clients, Arrivals and Mix of a phase from its streams. The mix is
 // each operation's share of all operations.
 func (p *Phase) sum() {
-	p.Mix, p.Clients, p.Arrivals = Mix{}, 0, p.Streams[0].Arrivals
-	rate, total := 0.0, 0.0
+	p.Mix, p.Clients, p.Arrivals, p.Rate = Mix{}, 0, p.Streams[0].Arrivals, Rate{}
 	for i := range p.Streams {
 		s := &p.Streams[i]
-		if s.Arrivals == Poisson {
-			p.Arrivals = Poisson
-		}
 		p.Clients += s.Clients
-		mix, each := s.perOperation()
-		pace := s.Rate.PerSecond()
-		if s.Arrivals == Closed {
-			pace = float64(s.Clients) / each // as if all operations took equally long
+		mix, pace := s.perUnit(), s.Rate.PerSecond()
+		switch s.Arrivals {
+		case Poisson:
+			p.Arrivals = Poisson
+		case Closed:
+			pace = float64(s.Clients) / max(mix.sum(), 1e-9) // as if all operations took equally long
 		}
-		rate += pace * each
 		for op, n := range mix {
 			p.Mix[op] += n * pace
-			total += n * pace
 		}
 	}
+	all := p.Mix.sum()
 	for op := range p.Mix {
-		p.Mix[op] /= max(total, 1e-300)
+		p.Mix[op] /= max(all, 1e-300)
 	}
-	if p.Rate = (Rate{}); p.Arrivals != Closed {
-		p.Rate = RateOf(rate)
+	if p.Arrivals != Closed {
+		p.Rate = RateOf(all)
 	}
 }
 
@@ -270,7 +264,7 @@ func (p *Phase) HasStreams() bool {
 // PerSecond returns how many operations of each kind the stream has in a second; of a
 // closed loop, their shares.
 func (p *Phase) PerSecond() Mix {
-	mix, _ := p.perOperation()
+	mix := p.perUnit()
 	if rate := p.Rate.PerSecond(); rate > 0 {
 		for op := range mix {
 			mix[op] *= rate
@@ -279,22 +273,18 @@ func (p *Phase) PerSecond() Mix {
 	return mix
 }
 
-// perOperation returns how many operations of each kind one unit of the stream's rate
+// perUnit returns how many operations of each kind one unit of the stream's rate
 // brings: a session has several, and an operation is one.
-func (p *Phase) perOperation() (mix Mix, all float64) {
+func (p *Phase) perUnit() (mix Mix) {
 	if p.Session != nil {
-		mix = p.Session.Expected()
-	} else {
-		for op := range mix {
-			if p.Mix[op] > 0 {
-				mix[op] = p.Mix.Share(Op(op))
-			}
+		return p.Session.Expected()
+	}
+	for op := range mix {
+		if p.Mix[op] > 0 {
+			mix[op] = p.Mix.Share(Op(op))
 		}
 	}
-	for _, n := range mix {
-		all += n
-	}
-	return mix, max(all, 1e-9)
+	return mix
 }
 
 // UseRemoteRates gives the phases the rates that they have if an engine of the run is reached over a network.
@@ -323,36 +313,27 @@ func RateOf(perSecond float64) Rate {
 // prepare gives a phase what it leaves out: the operations, keys and pace of another one, for a warm-up those
 // of the measure phase that follows. If that phase's rate changes, this one has its mean.
 func (d *decoder) prepare(w, next *Phase, at *yaml.Node) {
-	if w.Replay != nil || next.Replay != nil && w.Mix != (Mix{}) && (w.Rate.Count > 0 || w.Clients > 0) {
+	paced, mixed := w.Rate.Count > 0 || w.Clients > 0, w.Mix != (Mix{})
+	switch {
+	case w.Replay != nil || paced && mixed:
 		return
-	}
-	if next.Replay != nil {
+	case next.Replay != nil:
 		d.Fail(at, "phase %s: the next phase replays a trace; set a mix and a rate for this one", w.Name)
 		return
+	case paced && len(next.Streams) > 0:
+		d.Fail(at, "phase %s: phase %s has streams with their own rates; leave rate and clients out, or set a mix", w.Name,
+			next.Name)
+		return
 	}
-	paced := w.Rate.Count > 0 || w.Clients > 0
-	if w.Mix == (Mix{}) {
-		if !d.Check(!paced || len(next.Streams) == 0, at,
-			"phase %s: phase %s has streams with their own rates; leave rate and clients out, or set a mix", w.Name, next.Name) {
-			return
-		}
-		w.Mix, w.How = next.Mix, next.How
-		w.Streams = slices.Clone(next.Streams)
+	if !mixed {
+		w.Mix, w.How, w.Streams = next.Mix, next.How, slices.Clone(next.Streams)
 		for i := range w.Streams {
 			w.Streams[i].Shape = nil
 		}
-		if w.Keys == nil {
-			w.Keys = next.Keys
-		}
-		if w.Timeout == 0 {
-			w.Timeout = next.Timeout
-		}
+		w.Keys, w.Timeout = cmp.Or(w.Keys, next.Keys), cmp.Or(w.Timeout, next.Timeout)
 	}
 	if !paced {
 		w.Arrivals, w.Rate, w.Clients, w.Think = next.Arrivals, next.Rate, next.Clients, next.Think
-		w.RemoteRate = next.RemoteRate
-		if w.Workers == 0 {
-			w.Workers = next.Workers
-		}
+		w.RemoteRate, w.Workers = next.RemoteRate, cmp.Or(w.Workers, next.Workers)
 	}
 }

@@ -139,8 +139,8 @@ func (d *decoder) shape(p *Phase, n *yaml.Node, where string) {
 
 // ramp is a rate that changes evenly, over the whole phase or the time named. Then it stays.
 type ramp struct {
-	From Rate          `key:"from" form:"plain rate" need:"-" doc:"the rate at the start"`
-	To   Rate          `key:"to" form:"plain rate" need:"-" doc:"the rate at the end"`
+	From Rate          `key:"from" form:"plain rate" need:"a rate such as 100/s" doc:"the rate at the start"`
+	To   Rate          `key:"to" form:"plain rate" need:"a rate such as 2000/s" doc:"the rate at the end"`
 	Over time.Duration `key:"over" form:"time" doc:"how long it takes (default: the phase)"`
 }
 
@@ -178,9 +178,9 @@ func (d *decoder) rates(n *yaml.Node, whole time.Duration, where string) (s Shap
 // burst is a base rate with peaks. A phase begins with the base rate.
 type burst struct {
 	Base  Rate          `key:"base" form:"plain rate" doc:"between the peaks (default: none)"`
-	Peak  Rate          `key:"peak" form:"plain rate" need:"-" doc:"in a peak"`
-	Every time.Duration `key:"every" form:"time" need:"-" doc:"from a peak to the next"`
-	For   time.Duration `key:"for" form:"time" need:"-" doc:"how long a peak is"`
+	Peak  Rate          `key:"peak" form:"plain rate" need:"a rate such as 500/s" doc:"in a peak"`
+	Every time.Duration `key:"every" form:"time" need:"a time such as 10s" doc:"from a peak to the next"`
+	For   time.Duration `key:"for" form:"time" need:"a time such as 1s" doc:"how long a peak is"`
 }
 
 func (d *decoder) burst(n *yaml.Node, where string) Shape {

@@ -214,7 +214,7 @@ type Phase struct {
 
 // Replay is a file of operations.
 type Replay struct {
-	Trace string  `key:"trace" form:"text" need:"-" doc:"the file"`
+	Trace string  `key:"trace" form:"text" need:"the file" doc:"the file"`
 	Speed float64 `key:"speed" form:"weight" least:"0.001" most:"1000000" doc:"how many times as fast as recorded (default 1)"`
 	// Source is the file as it was read: a Recorded of package plan. Whoever runs the workload
 	// sets it.
@@ -224,7 +224,7 @@ type Replay struct {
 // How says how define an operation. Zero values are the defaults. The tag of names the
 // operations that know a key.
 type How struct {
-	Weight     float64       `key:"weight" form:"weight" most:"weight" need:"-" mix:"how often, relative to the others"`
+	Weight     float64       `key:"weight" form:"weight" most:"weight" need:"a number such as 50" mix:"how often, relative to the others"`
 	Keys       *Keys         `key:"access" form:"access" doc:"as above, for this operation"`
 	Timeout    time.Duration `key:"timeout" form:"time" doc:"as above, for this operation"`
 	Page       int           `key:"page" form:"whole" least:"1" most:"10000" of:"list search-sender slice search-all all-mail pattern" doc:"how many entries one call reads (default 25): of a pattern its limit"`
