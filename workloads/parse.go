@@ -237,9 +237,11 @@ func (d *decoder) workload(root *yaml.Node) map[string]strict.Entry {
 	if e, ok := f["version"]; ok && (e.Value.ShortTag() != "!!int" || e.Value.Value != "1") {
 		d.Fail(e.Value, "version must be 1, the version of the language, found %s", strict.Found(e.Value))
 	}
-	if n := f["population"].Value; len(d.w.Patterns) == 0 && slices.Contains(strict.KeysOf(n), "rows") {
+	n := f["population"].Value
+	if keys := strict.KeysOf(n); keys != nil && slices.Contains(keys, "rows") != (len(d.w.Patterns) > 0) {
 		d.Errs = nil // the names of patterns are unknown for the same reason
-		d.Fail(n, "population has rows, which are for the access patterns of a schema; name its file with --schema FILE")
+		d.Fail(n, "population has rows in a workload of a schema (--schema FILE), and users in one for mail; found %s",
+			strings.Join(keys, ", "))
 		return nil
 	}
 	most := MaxOps - NumOps
