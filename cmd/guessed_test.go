@@ -69,7 +69,7 @@ func TestGuessed(t *testing.T) {
 		"run refile": `"bulk-move"`, "run copies": `"recipients"`, "run -m james@plain-flags": `"james@checked-flags"`,
 		"run --set access.deep=0.1": `"deep_share"`, "run --set keys.deep=0.1": `"access"`,
 		"run --set phases.measure.think=1s": `"think_time"`,
-		"run --set answer.says=x": `"conclusion"`, "run --set 'phases.measure.mix={list-range: 1}'": `"slice"`,
+		"run --set answer.says=x":           `"conclusion"`, "run --set 'phases.measure.mix={list-range: 1}'": `"slice"`,
 		"run --set 'phases.measure.mix={Read: 1}'": `"open"`, "run --set 'phases=[{cold: {}}]'": `"drop-caches"`,
 		"lint james": `"mailbench schema lint"`, "verify --data d": `use "mailbench run --verify=only"`,
 		"engines": `use "mailbench engine list, or engine show NAME"`, "engine start hbase": `"up"`, "help validate": `"mailbench schema validate"`,
