@@ -129,11 +129,6 @@ var layers = []struct {
 		[]string{"models/*", "drivers/*", "drivers/launch/live", "reports", "reports/*"},
 	},
 	{
-		"workloads/trace/queries",
-		[]string{"drivers", "schemas", "schemas/cql", "schemas/imports", "schemas/lint", "schemas/words", "workloads/trace"},
-		nil,
-	},
-	{
 		"workloads/trace",
 		[]string{"schemas", "schemas/words", "drivers", "models", "workloads", "workloads/run", "workloads/results"},
 		[]string{"models/*", "drivers/*", "drivers/launch/live"},

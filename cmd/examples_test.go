@@ -143,8 +143,7 @@ func example(t *testing.T, line string) {
 		store := len(args) > 1 && args[0] == "schema" && (slices.Contains([]string{"diff", "validate"}, args[1]) ||
 			args[1] == "import" && slices.Contains(args, "-e"))
 		// A search takes as long as the machine is slow; the scripts have a short one.
-		operationsOf := slices.Contains(args, "explain") && slices.Contains(args, "--queries") ||
-			slices.ContainsFunc([]string{"--live", "--find-max", "--segment", "--prove"}, func(f string) bool { return slices.Contains(args, f) })
+		operationsOf := slices.ContainsFunc([]string{"--live", "--find-max", "--segment", "--prove"}, func(f string) bool { return slices.Contains(args, f) })
 		if len(args) > 0 && (args[0] == "engine" || args[0] == "compare" || args[0] == "history" || args[0] == "merge") || store || operationsOf {
 			understood(t, line, args)
 			continue

@@ -287,7 +287,10 @@ var attached = regexp.MustCompile(`^unknown shorthand flag: '.' in -([A-Za-z]{2}
 // meant returns what to use in run instead of a flag of other tools, or "". A misspelt flag of the command is no
 // guess.
 func meant(cmd *cobra.Command, flag string, known []string) string {
-	if cmd.Name() != "run" {
+	switch {
+	case cmd.Name() == "explain" && flag == "queries": // which it had
+		return "schema lint --cql FILE --queries FILE"
+	case cmd.Name() != "run":
 		return ""
 	}
 	uses, long := make(map[string]string), []string(nil)

@@ -9,7 +9,6 @@ import (
 	"io"
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -26,7 +25,6 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/run"
 	"github.com/mailbench/mailbench/workloads/trace"
-	"github.com/mailbench/mailbench/workloads/trace/queries"
 )
 
 func newSchema(known registry) *cobra.Command {
@@ -149,12 +147,9 @@ func newSchemaExplain(known registry) *cobra.Command {
 	flags.StringVarP(&f.engine, "engine", "e", "", "`ENGINE` to compile for: cassandra, hbase, embedded or oraclenosql (default: the one that the schema is written for)")
 	flags.Var(inNames(&f.namespace), "namespace", "`NAME` within the names of tables: mailbench_NAME_SCHEMA")
 	flags.BoolVar(&f.live, "live", false, "run mail operations on the engine and print the cost of patterns")
-	flags.StringArrayVar(&f.queries, "queries", nil, "`FILE` with statements of an application, to run its reads on a live keyspace (can be repeated)")
-	flags.StringVar(&f.keyspace, "keyspace", "", "the `KEYSPACE` of --queries")
-	flags.StringVar(&f.engineIn, "workload", results.DefaultWorkload, "`WORKLOAD` or file that says where the engine of --queries is and how it is reached")
 	flags.StringArrayVar(&f.set, "set", nil, setOfWorkload)
 	bindList(flags, &f.contact, "contact", "", contactUsage)
-	bindJSON(flags, "print the costs of --live or --queries as JSON")
+	bindJSON(flags, "print the costs of --live as JSON")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress")
 	return c
 }
@@ -162,17 +157,11 @@ func newSchemaExplain(known registry) *cobra.Command {
 // explainFlags are the flags of schema explain as they were given.
 type explainFlags struct {
 	storeFlags
-	queries     []string
 	live, quiet bool
 }
 
 func (f *explainFlags) run(cmd *cobra.Command, known registry, args []string) error {
-	switch {
-	case len(f.queries) > 0 && len(args) > 0:
-		return usagef("--queries creates a schema of the keyspace and the statements; leave %s out", args[0])
-	case len(f.queries) > 0:
-		return f.runQueries(cmd, known)
-	case len(args) == 0:
+	if len(args) == 0 {
 		return oneSchema(cmd, args)
 	}
 	s, err := known.schema(args[0])
@@ -235,36 +224,6 @@ func (f *explainFlags) runLive(
 		return !slices.ContainsFunc(patterns, func(s *schemas.Pattern) bool { return s.Name == p.Name })
 	})
 	return show(cmd, report, func(w io.Writer, room int) { report.WriteText(w, e.TraceDoc, room) })
-}
-
-// runQueries runs the reads of the files on a live keyspace, and prints what they cost next to what lint says.
-func (f *explainFlags) runQueries(cmd *cobra.Command, known registry) error {
-	if f.engine == "" || f.keyspace == "" {
-		return usagef("--queries runs the statements on a live keyspace; add --engine cassandra and --keyspace NAME")
-	}
-	sources, err := (&cqlFlags{queries: f.queries}).read()
-	if err != nil {
-		return err
-	}
-	return f.use(cmd.Context(), known, &schemas.Schema{Name: "imported"}, func(e drivers.Engine, st drivers.Store) error {
-		store, ok := st.(queries.Store)
-		if !ok {
-			return usagef("--queries: %s does not run CQL statements; expected --engine cassandra", f.engine)
-		}
-		bar := screen.NewBar(cmd.ErrOrStderr(), f.quiet)
-		report, err := queries.Run(cmd.Context(), queries.Config{
-			Store: store, Engine: e.Name, Keyspace: f.keyspace, Sources: sources,
-			Progress: func(i, n int) { bar.Show(fmt.Sprintf("statement %d of %d", i, n)) },
-		})
-		bar.Close()
-		switch {
-		case errors.Is(err, queries.ErrInput):
-			return usagef("--queries %s: %w", strings.Join(f.queries, ", "), err)
-		case err != nil:
-			return err
-		}
-		return show(cmd, report, func(w io.Writer, room int) { report.WriteText(w, e.TraceDoc, room) })
-	})
 }
 
 // importFlags are the flags of schema import as they were given.

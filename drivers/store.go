@@ -356,8 +356,6 @@ var (
 	ErrReadOnly = errors.New("the store is open for reading only")
 	// ErrCorrupt: files of the store are damaged or gone.
 	ErrCorrupt = errors.New("the store is corrupt")
-	// ErrNoValues: a table has no values for the parameters of a Question.
-	ErrNoValues = errors.New("no values for its parameters")
 	// ErrOption: Options say what an engine does not have.
 	ErrOption = errors.New("no option of this engine")
 	// ErrClosed: the store or session is closed.

@@ -68,7 +68,6 @@ type Store struct {
 
 var (
 	_ drivers.Store      = (*Store)(nil)
-	_ drivers.Querier    = (*Store)(nil)
 	_ drivers.Describer  = (*Store)(nil)
 	_ drivers.Identified = (*Store)(nil)
 	_ drivers.Settler    = (*Store)(nil)

@@ -288,10 +288,6 @@ func TestPasswordHidden(t *testing.T) {
 		"batch": func() error {
 			return s.Batch(t.Context(), compiled("both"), []drivers.Call{{Part: 1, Args: row}, {Part: 0, Args: []drivers.Value{row[0], drivers.Int(2)}}})
 		},
-		"ask": func() error {
-			_, err := st.Query(t.Context(), drivers.Question{Text: "SELECT a FROM k.t"})
-			return err
-		},
 	} {
 		hidden(call, do())
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -254,26 +253,6 @@ func TestBoundLimit(t *testing.T) {
 	for limit, want := range map[int64]int32{-1: math.MaxInt32, 1 << 40: math.MaxInt32, 25: 25} {
 		if got := (&inputs{limit: limit}).value(bindLimit); !got.Equal(drivers.Int(want)) {
 			t.Errorf("LIMIT %v for %d, want %d", got, limit, want)
-		}
-	}
-}
-
-// TestSampledRows: a statement runs with rows of different partitions first, and both ends of a range are of one
-// partition.
-func TestSampledRows(t *testing.T) {
-	text := gocql.NewNativeType(protocol, gocql.TypeVarchar, "")
-	sample := &rows{columns: []string{"at"}, types: []gocql.TypeInfo{text}}
-	for _, row := range []string{"b 1", "a 1", "c 1", "d 2", "0 2", "e 3"} { // a value and the token of its partition
-		value, token, _ := strings.Cut(row, " ")
-		sample.all = append(sample.all, []rawValue{rawValue(value), rawValue(token)})
-	}
-	if got, want := sample.starts(5), []int{0, 3, 5, 1, 2}; !slices.Equal(got, want) {
-		t.Errorf("rows %v, want %v", got, want)
-	}
-	for _, c := range []struct{ end, want string }{{"", "b"}, {"<", "c"}, {">", "a"}} {
-		p := &parameter{typ: text, column: "at", end: c.end}
-		if got := string(p.value(sample, 0)); got != c.want {
-			t.Errorf("the value of an end %q is %s, want %s", c.end, got, c.want)
 		}
 	}
 }

@@ -129,46 +129,6 @@ func TestStatements(t *testing.T) {
 	}
 }
 
-// TestIn: a SELECT can be run as if after USE, and says what its parameters are compared with.
-func TestIn(t *testing.T) {
-	for _, c := range []struct {
-		text, in string
-		want     []cql.Parameter
-	}{
-		{
-			`SELECT textAsBlob('from x') FROM t WHERE a = ? AND b IN :some AND c > 1 AND (d, e) < (?, ?) LIMIT ?`,
-			`SELECT textAsBlob('from x') FROM "Shop".t WHERE a = ? AND b IN :some AND c > 1 AND (d, e) < (?, ?) LIMIT ?`,
-			[]cql.Parameter{
-				{Column: "a", Op: "="},
-				{Column: "b", Op: "in"},
-				{Column: "d", Op: "<"},
-				{Column: "e", Op: "<"},
-				{Op: "limit"},
-			},
-		},
-		{
-			`SELECT a FROM other.t WHERE token(a) > ? AND b BETWEEN ? AND ? AND m['x'] = ? AND (f) > ?`,
-			`SELECT a FROM other.t WHERE token(a) > ? AND b BETWEEN ? AND ? AND m['x'] = ? AND (f) > ?`,
-			[]cql.Parameter{
-				{Token: true, Op: ">"},
-				{Column: "b", Op: ">="},
-				{Column: "b", Op: "<="},
-				{Op: "="},
-				{Column: "f", Op: ">"},
-			},
-		},
-		{`DELETE FROM t WHERE a = 1`, `DELETE FROM t WHERE a = 1`, nil},
-	} {
-		s := cql.Parse("", "-- a comment\n "+c.text).Statements[0]
-		if got := s.In("Shop"); got != c.in {
-			t.Errorf("%s\nin a keyspace: %s", c.text, got)
-		}
-		if diff := cmp.Diff(c.want, s.Parameters()); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", c.text, diff)
-		}
-	}
-}
-
 // TestLines: statements need no semicolon if each begins on a line of its own, and know
 // the comments right above them.
 func TestLines(t *testing.T) {

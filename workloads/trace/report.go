@@ -30,16 +30,11 @@ type Pattern struct {
 	Runs string `json:"runs,omitempty"`
 	// NotRun says why there are no calls, or "".
 	NotRun string `json:"not_run,omitempty"`
-	// More: the reads have further pages, which were not read.
-	More   bool `json:"more,omitempty"`
-	Calls  int  `json:"calls"`
-	Failed int  `json:"failed,omitempty"`
+	Calls  int    `json:"calls"`
+	Failed int    `json:"failed,omitempty"`
 	// Median and Most are over all calls that did not fail, for each number of Cost by itself.
 	Median *Cost `json:"median,omitempty"`
 	Most   *Cost `json:"most,omitempty"`
-	// Worst are the arguments of the query that read the most rows, tombstones and
-	// hidden entries, the first of several.
-	Worst string `json:"worst,omitempty"`
 	// Plan is how the engine runs the pattern or its fallback, if it reports that: a line a request.
 	Plan []string `json:"plan,omitempty"`
 }
@@ -63,14 +58,22 @@ func (c *Cost) fields() []*int64 {
 func (r *recorder) report(model, engine string, s *schemas.Schema) *Report {
 	report := &Report{Model: model, Engine: engine, Version: r.version, calls: r.calls}
 	for _, p := range s.Patterns {
-		var calls []drivers.Queried
-		var runs drivers.Statement
+		one, costs, runs := Pattern{Name: p.Name}, []Cost(nil), drivers.Statement(nil)
 		for i := range r.calls {
-			if c := &r.calls[i]; c.pattern() == p.Name {
-				calls, runs = append(calls, c.Queried), c.runs
+			c := &r.calls[i]
+			if c.pattern() != p.Name {
+				continue
+			}
+			runs = c.runs
+			if one.Calls++; c.err != nil {
+				one.Failed++
+			} else {
+				costs = append(costs, Cost{c.work, c.returned, c.took})
 			}
 		}
-		one := Of(p.Name, calls)
+		if len(costs) > 0 {
+			one.Median, one.Most = fold(costs, median), fold(costs, slices.Max)
+		}
 		if runs == nil {
 			one.NotRun = "no operation called it by itself"
 		} else {
@@ -84,28 +87,6 @@ func (r *recorder) report(model, engine string, s *schemas.Schema) *Report {
 		report.Patterns = append(report.Patterns, one)
 	}
 	return report
-}
-
-// Of returns what calls of a pattern cost.
-func Of(pattern string, calls []drivers.Queried) Pattern {
-	p, costs, most := Pattern{Name: pattern, Calls: len(calls)}, []Cost(nil), int64(-1)
-	for i := range calls {
-		c := &calls[i]
-		p.More = p.More || c.More
-		if c.Err != nil {
-			p.Failed++
-			continue
-		}
-		cost := Cost{c.Work, c.Returned, c.Took}
-		if n := max(0, cost.Rows) + max(0, cost.Tombstones) + max(0, cost.Hidden); n > most {
-			most, p.Worst = n, c.Args
-		}
-		costs = append(costs, cost)
-	}
-	if len(costs) > 0 {
-		p.Median, p.Most = fold(costs, median), fold(costs, slices.Max)
-	}
-	return p
 }
 
 // median is the middle number, or the mean of the two in the middle, rounded down.
@@ -158,46 +139,12 @@ func (c column) text(n int64) string {
 	}
 }
 
-// Table has a row for each pattern with calls: the cells that lead returns for it, and its costs. It leaves out costs
-// that no pattern knows. Without rows it is "".
-func Table(head []string, patterns []Pattern, lead func(i int) []string, width int) string {
-	var shown []column
-	for i, name := range heads {
-		c := column(i)
-		if slices.ContainsFunc(patterns, func(p Pattern) bool { return p.Most != nil && c.of(p.Most) >= 0 }) {
-			shown, head = append(shown, c), append(head, name)
-		}
-	}
-	rows := [][]string{head}
-	for i := range patterns {
-		if patterns[i].Calls == 0 {
-			continue
-		}
-		row := lead(i)
-		for _, c := range shown {
-			row = append(row, c.cell(&patterns[i]))
-		}
-		rows = append(rows, row)
-	}
-	if len(rows) == 1 {
-		return ""
-	}
-	return words.Table(rows, len(head), width)
-}
-
 // WriteText writes the costs as tables of at most width columns; 0 is no limit. Above them is the
 // engine's explanation of the columns, and below the patterns whose calls failed or that were not called.
 func (r *Report) WriteText(w io.Writer, legend string, width int) {
 	fmt.Fprintf(w, "%s on %s (%s): medians of the calls of each pattern, and the most in brackets.\n%s\n\n",
 		r.Model, r.Engine, r.Version, legend)
-	fmt.Fprint(w, Table([]string{"PATTERN", "CALLS"}, r.Patterns, func(i int) []string {
-		p := &r.Patterns[i]
-		name := p.Name
-		if p.Runs != "" {
-			name += " (by " + p.Runs + ")"
-		}
-		return []string{name, strconv.Itoa(p.Calls)}
-	}, width))
+	r.writeCosts(w, width)
 	r.writePlans(w, width)
 	reason, not := "", []string(nil)
 	for i := range r.Patterns {
@@ -211,6 +158,36 @@ func (r *Report) WriteText(w io.Writer, legend string, width int) {
 	}
 	if len(not) > 0 {
 		fmt.Fprintf(w, "\n%s: %s\n", reason, strings.Join(not, ", "))
+	}
+}
+
+// writeCosts prints a row for each pattern with calls. It leaves out costs that no pattern knows.
+func (r *Report) writeCosts(w io.Writer, width int) {
+	var shown []column
+	head := []string{"PATTERN", "CALLS"}
+	for i, name := range heads {
+		c := column(i)
+		if slices.ContainsFunc(r.Patterns, func(p Pattern) bool { return p.Most != nil && c.of(p.Most) >= 0 }) {
+			shown, head = append(shown, c), append(head, name)
+		}
+	}
+	rows := [][]string{head}
+	for i := range r.Patterns {
+		p := &r.Patterns[i]
+		if p.Calls == 0 {
+			continue
+		}
+		row := []string{p.Name, strconv.Itoa(p.Calls)}
+		if p.Runs != "" {
+			row[0] += " (by " + p.Runs + ")"
+		}
+		for _, c := range shown {
+			row = append(row, c.cell(p))
+		}
+		rows = append(rows, row)
+	}
+	if len(rows) > 1 {
+		fmt.Fprint(w, words.Table(rows, len(head), width))
 	}
 }
 
@@ -236,9 +213,6 @@ func (c column) cell(p *Pattern) string {
 	middle, most := c.text(c.of(p.Median)), c.text(c.of(p.Most))
 	if middle != most {
 		middle += " (" + most + ")"
-	}
-	if p.More && heads[c] == "RETURNED" {
-		middle += "+"
 	}
 	return middle
 }

@@ -72,9 +72,12 @@ type recorder struct {
 
 // call is one call of a pattern.
 type call struct {
-	drivers.Queried
-	runs    drivers.Statement // of the pattern or its fallback
-	counted drivers.Cost      // what the session itself counted
+	runs     drivers.Statement // of the pattern or its fallback
+	work     drivers.Work
+	returned int64 // rows
+	took     time.Duration
+	err      error
+	counted  drivers.Cost // what the session itself counted
 }
 
 // pattern is the pattern that the schema declares.
@@ -170,11 +173,11 @@ func (s *session) traced(st drivers.Statement, run func() (rows int64, err error
 	c := call{runs: st}
 	s.Begin()
 	start := time.Now()
-	c.Returned, c.Err = run()
-	c.Took, c.counted = time.Since(start), s.TracedSession.Take()
+	c.returned, c.err = run()
+	c.took, c.counted = time.Since(start), s.TracedSession.Take()
 	s.cost.Add(&c.counted)
 	s.calls = append(s.calls, c)
-	return c.Err
+	return c.err
 }
 
 // Read implements drivers.Session.
@@ -221,7 +224,7 @@ func (s *session) Close() error {
 		return errors.Join(fmt.Errorf("trace calls: %w", err), s.TracedSession.Close())
 	}
 	for i := range work {
-		s.calls[i].Work = work[i]
+		s.calls[i].work = work[i]
 	}
 	s.to.mu.Lock()
 	defer s.to.mu.Unlock()
