@@ -21,15 +21,10 @@ func (v *run) growth() []document.Section {
 	curves := trials.Growths(v.Run)
 	verdict := document.Section{ID: "verdict"}
 	verdict.Say(document.Strong, "", v.grown(curves))
-	unclear := 0
-	for i := range curves {
-		if curves[i].Class == growth.Unclear {
-			unclear++
-		}
-	}
-	if unclear > 0 {
+	unclear := slices.DeleteFunc(slices.Clone(curves), func(g results.Growth) bool { return g.Class != growth.Unclear })
+	if len(unclear) > 0 {
 		verdict.Say(document.Plain, "Inconclusive", fmt.Sprintf(
-			"the growth of %d of %d metrics; add points over a wider range, then trials", unclear, len(curves)))
+			"the growth of %d of %d metrics; add points over a wider range, then trials", len(unclear), len(curves)))
 	}
 	all := []document.Section{verdict}
 	for _, of := range results.Grouped(curves, func(g results.Growth) string { return g.Phase }) {

@@ -9,28 +9,7 @@ import (
 
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/results"
-	"github.com/mailbench/mailbench/workloads/trials"
 )
-
-// regime says how large the data of each model was in comparison with the cache in the last measured phase. Values of
-// a store that fits its cache show nothing about one that does not.
-func (v *run) regime() string {
-	var parts []string
-	for _, cs := range trials.Columns(v.Select(func(c *results.Cell) bool {
-		return c.Measured() && c.Engines != nil && c.Engines.DiskBytes >= 0
-	})) {
-		e := cs[len(cs)-1].Engines
-		part := v.names.Part(cs[0].Model, cs[0].Engine) + " " + words.Size(float64(e.DiskBytes))
-		if e.CacheBytes > 0 {
-			part += fmt.Sprintf(" (%.2f)", float64(e.DiskBytes)/float64(e.CacheBytes))
-		}
-		parts = append(parts, part)
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return "data on disk (times the cache): " + strings.Join(parts, ", ")
-}
 
 // floors says what the harness and each model cost by themselves: the operation that costs most.
 func floors(r *results.Run) string {

@@ -285,13 +285,12 @@ func (v *run) target(s *document.Section) {
 	if len(left) == 0 || len(left) < len(made) && !v.names.engines { // models ran on the engine that was chosen for them
 		return
 	}
-	engine, command := slices.Min(left), "mailbench run -e "
-	for _, e := range []string{"hbase", "cassandra"} { // mailbench starts these
-		if slices.Contains(left, e) {
-			engine, command = e, "mailbench engine up "+e+" && mailbench run -e "
-		}
+	engine := slices.Min(left)
+	command := "mailbench run -e " + engine
+	if engine == "cassandra" || engine == "hbase" { // mailbench starts these
+		command = "mailbench engine up " + engine + " && " + command
 	}
-	switch command += engine; {
+	switch {
 	case !usual:
 		s.Say(document.Plain, "On "+engine, "this command with -e "+engine)
 	case len(models) > 1:

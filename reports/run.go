@@ -235,9 +235,6 @@ func (v *run) setup() document.Section {
 	for _, e := range enginesIn(v.Run, true) {
 		s.Note(document.Plain, "engine", e)
 	}
-	if v.Sweep == nil { // each point has its own
-		s.Note(document.Plain, "data-to-cache ratio", v.regime())
-	}
 	s.Note(document.Plain, "harness overhead", floors(v.Run))
 	return s
 }

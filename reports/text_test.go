@@ -237,7 +237,7 @@ func TestTextHidesNothing(t *testing.T) {
 			"omits fields: from, subject", "runs a fallback pattern: message_by_scan", "INTERRUPTED", "4 malformed",
 			"INVALID: james, measure: client late", "FAILED: james, closed", "durability power", "durability process",
 			"OVERLOADED: datastax, measure: achieved 312/s", "EMPTY: elasticinbox, measure: the model cannot", "FAILED: oracle, open: disk full",
-			"4 LOST, 1 CORRUPT", "harness 161ns", "not measured (bind: no such table)", "(1.88)",
+			"4 LOST, 1 CORRUPT", "harness 161ns", "not measured (bind: no such table)",
 		} {
 			if !strings.Contains(text, want) {
 				t.Errorf("at %d columns the text does not say %q", width, want)

@@ -178,7 +178,6 @@ func (t *Table) Has(mark string) bool {
 type Chart struct {
 	Title, Summary string // the summary is for readers who do not see the picture
 	X, Y           Axis
-	Height         float64 // 0: the usual one
 	Lines          []Line
 	Marks          []Tick       // places of X that are marked
 	Bands          [][2]float64 // shaded parts of X

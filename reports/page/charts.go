@@ -1,7 +1,6 @@
 package page
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -21,8 +20,8 @@ const (
 	timelineMost  = 240
 )
 
-// A chart over time is timeChartHeight high, and about lettersWide letters wide.
-const timeChartHeight, lettersWide = 170, 54
+// lettersWide is about how many letters a chart is wide.
+const lettersWide = 54
 
 // fewer puts neighbors together until there are at most timelineMost intervals.
 func fewer(all []results.Interval) []results.Interval {
@@ -67,7 +66,7 @@ func lasts(c *results.Cell) float64 {
 // timeChart is a chart without lines. It has the names of the cells' phases and trials, where there is room, and gaps.
 func timeChart(title string, cs []*results.Cell, y document.Axis) document.Chart {
 	ch := document.Chart{
-		Title: title, Summary: "Latency of " + title + " over time.", Height: timeChartHeight, Y: y,
+		Title: title, Summary: "Latency of " + title + " over time.", Y: y,
 		X: document.Axis{Label: "seconds", Text: words.Amount},
 	}
 	for _, c := range cs {
@@ -315,7 +314,7 @@ func nanoseconds(ns float64) string {
 // draw draws a chart as large as those of pages are. It returns nil if there is nothing to draw.
 func draw(d *document.Chart, colors *palette) *chart {
 	ch := &chart{
-		Chart: d, Width: chartWidth, Height: cmp.Or(d.Height, chartHeight),
+		Chart: d, Width: chartWidth, Height: chartHeight,
 		Left: marginLeft, Right: chartWidth - marginRight, Top: marginTop,
 	}
 	ch.Bottom = ch.Height - marginBottom
