@@ -258,8 +258,8 @@ func (c *Comparison) next(all, failing []*Figure) (text string, trials int) {
 	}
 	switch n := cmp.Or(need[true], need[false]); {
 	case n > mostTrials:
-		return fmt.Sprintf("even %d trials this short would not decide. Use a quiet machine, or longer ones of your builds:", mostTrials),
-			busyTrials
+		return fmt.Sprintf("even %d trials this short would not decide. Use a quiet machine, or longer ones (add "+
+			"--set phases.PHASE.duration=30s):", mostTrials), busyTrials
 	case n > 0:
 		n = max(n, usualTrials)
 		return fmt.Sprintf("run about %d interleaved trials of each build:", n), n

@@ -174,7 +174,8 @@ func (c *Cell) check() {
 		switch v := t.cell.Verdict; {
 		case v == results.OK:
 		case v == results.Invalid:
-			invalid[t.side] = append(invalid[t.side], reason)
+			short, _, _ := strings.Cut(reason, ":") // each has numbers of its own
+			invalid[t.side] = append(invalid[t.side], short)
 		case c.Why == "":
 			c.Why = fmt.Sprintf("%s is %s: %s", sides[t.side], v, words.OneLine(reason))
 			c.broken = t.side == 1
