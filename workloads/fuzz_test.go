@@ -42,7 +42,7 @@ func FuzzParse(f *testing.F) {
 				continue
 			}
 			// A workload that was read can be run.
-			if w.Population.Users > 100 || w.Population.Folders.Max() > 10 || w.Population.Messages.Max() > 1000 {
+			if w.Population.Users > 100 || w.Population.Folders.Mean() > 10 || w.Population.Messages.Mean() > 1000 {
 				continue
 			}
 			c, err := plan.NewCensus(t.Context(), w)

@@ -163,7 +163,7 @@ func (d *decoder) possible(p *Phase, at *yaml.Node) {
 	if len(d.Errs) > faults {
 		w.NoFiles, d.Errs = slices.Clone(d.Errs[faults:]), d.Errs[:faults]
 	}
-	folders := !w.Population.Shared && w.Population.Folders.Max() > 1
+	folders := !w.Population.Shared && w.Population.Folders.Mean() > 1
 	needs(Move, folders, "users with two folders or more (population.folders)")
 	needs(Label, folders, "users with two folders or more (population.folders)")
 	needs(Restore, p.Mix.Has(Delete), "delete in the same mix")

@@ -86,17 +86,14 @@ func (o *Operation) clear() {
 // that a run replays exactly. It does not change once made; all workers share
 // it.
 type Plan struct {
-	census   *Census
-	seed     uint64
-	stream   uint64 // Phase.stream: number of phase and stream
-	messages uint64 // number of the first message
-	mix      chooser
-	hows     []how // by operation, or by step of the session
-	session  *workloads.Session
-	users    *keySet
-	spread   random.Dist // recipients of a delivery, unless it says itself
-	recorded Recorded    // makes the operations; nil: they are drawn
-	arrived  time.Time   // when the phase's first delivery arrives
+	census  *Census
+	phase   workloads.Phase
+	seed    uint64
+	stream  uint64 // streamOf the phase
+	mix     chooser
+	hows    []how // by operation, or by step of the session
+	session *workloads.Session
+	users   *keySet
 }
 
 // defaultItems is how many keys a list of a pattern has.
@@ -110,27 +107,17 @@ func New(w *workloads.Workload, phase *workloads.Phase, c *Census) *Plan {
 		keys = phase.Keys
 	}
 	p := &Plan{
-		census:   c,
-		seed:     w.Seed,
-		stream:   streamOf(phase),
-		messages: uint64(phase.Number+1)*workloads.PhaseMessages + uint64(phase.Stream)*streamMessages,
-		session:  phase.Session,
-		users:    keysOf(keys, c),
-		spread:   w.Mail.Recipients,
-		arrived:  loadEnd.Add(time.Duration(phase.Number) * 24 * time.Hour),
+		census: c, phase: *phase, seed: w.Seed, stream: streamOf(phase), session: phase.Session, users: keysOf(keys, c),
 	}
-	if phase.Replay != nil {
-		p.recorded = phase.Replay.Source.(Recorded)
-	}
-	if phase.Session != nil {
-		for i := range phase.Session.Steps {
-			p.hows = append(p.hows, p.how(&phase.Session.Steps[i].How, phase.Timeout))
+	if p.session != nil {
+		for i := range p.session.Steps {
+			p.hows = append(p.hows, p.how(&p.session.Steps[i].How, w))
 		}
 		return p
 	}
 	p.mix = chooserOf(&phase.Mix)
 	for op := range phase.How {
-		p.hows = append(p.hows, p.how(&phase.How[op], phase.Timeout))
+		p.hows = append(p.hows, p.how(&phase.How[op], w))
 		if op >= workloads.NumOps && p.hows[op].Messages == nil {
 			p.hows[op].Messages = defaultItems
 		}
@@ -143,8 +130,8 @@ const streamMessages = workloads.PhaseMessages / workloads.MaxStreams
 
 // Next makes operation n of a mix or of a file into o, whose buffers are used again.
 func (p *Plan) Next(n uint64, o *Operation) {
-	if p.recorded != nil {
-		p.recorded.Operation(p, p.census, n, o)
+	if p.phase.Replay != nil {
+		p.phase.Replay.Source.(Recorded).Operation(p, p.census, n, o)
 		return
 	}
 	o.clear()
@@ -246,8 +233,8 @@ func (p *Plan) draw(n uint64, folder int, o *Operation) {
 // If a user is drawn again, the next user takes the place, so that the number stays.
 func (p *Plan) delivery(n uint64, o *Operation) {
 	r, h := &o.rand, o.how
-	o.Message = p.messages + n
-	o.Date = p.arrived.Add(time.Duration(n) * time.Millisecond)
+	o.Message = uint64(p.phase.Number+1)*workloads.PhaseMessages + uint64(p.phase.Stream)*streamMessages + n
+	o.Date = loadEnd.Add(time.Duration(p.phase.Number)*24*time.Hour + time.Duration(n)*time.Millisecond)
 	o.Recipients = append(o.Recipients, o.User)
 	if h.widest > 1 {
 		count := int(min(h.Recipients.Draw(r), int64(h.widest)))
@@ -293,12 +280,12 @@ type how struct {
 var onlySeen = []workloads.Mark{workloads.FlagSeen}
 
 // how fills the defaults in.
-func (p *Plan) how(h *workloads.How, timeout time.Duration) how {
+func (p *Plan) how(h *workloads.How, w *workloads.Workload) how {
 	full := how{How: *h, keySet: p.users, on: 0.5}
-	full.Timeout, full.Page = cmp.Or(h.Timeout, timeout), cmp.Or(h.Page, workloads.DefaultPage)
-	full.Bytes, full.Recipients = cmp.Or(h.Bytes, workloads.DefaultRange), cmp.Or(h.Recipients, p.spread)
+	full.Timeout, full.Page = cmp.Or(h.Timeout, p.phase.Timeout), cmp.Or(h.Page, workloads.DefaultPage)
+	full.Bytes, full.Recipients = cmp.Or(h.Bytes, workloads.DefaultRange), cmp.Or(h.Recipients, w.Mail.Recipients)
 	full.Messages = cmp.Or(h.Items, h.Messages)
-	full.widest = int(min(int64(p.census.Users()), full.Recipients.Max(), workloads.MaxRecipients))
+	full.widest = min(p.census.Users(), workloads.MaxRecipients)
 	if h.Keys != nil {
 		full.keySet = keysOf(h.Keys, p.census)
 	}

@@ -49,7 +49,7 @@ func StreamOf(w *workloads.Workload, p *workloads.Phase, c *Census) Stream {
 	}
 	for i, one := range streams {
 		one.Number, one.Stream, one.Duration, one.Operations = p.Number, i, p.Duration, p.Operations
-		s.parts = append(s.parts, part{Plan: New(w, &one, c), phase: one, schedule: ScheduleOf(&one, w.Seed)})
+		s.parts = append(s.parts, part{Plan: New(w, &one, c), schedule: ScheduleOf(&one, w.Seed)})
 	}
 	return c.Segment.of(s, c.Users())
 }
@@ -71,7 +71,6 @@ type merged struct {
 // part is one stream.
 type part struct {
 	*Plan
-	phase    workloads.Phase
 	schedule *Schedule // nil: closed loop
 
 	next   uint64        // number of the next operation, or of the next session

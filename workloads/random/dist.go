@@ -42,8 +42,6 @@ type Dist interface {
 	Draw(r *Rand) int64
 	// Mean is the distribution's expected value.
 	Mean() float64
-	// Max is the largest value that Draw returns, or math.MaxInt64.
-	Max() int64
 	// String returns the distribution as the language writes it.
 	String() string
 }
@@ -57,9 +55,6 @@ func (d Constant) Draw(*Rand) int64 { return int64(d.Value) }
 // Mean implements Dist.
 func (d Constant) Mean() float64 { return float64(d.Value) }
 
-// Max implements Dist.
-func (d Constant) Max() int64 { return int64(d.Value) }
-
 func (d Constant) String() string { return d.Value.String() }
 
 // Uniform draws every whole number from Low to High equally often.
@@ -70,9 +65,6 @@ func (d Uniform) Draw(r *Rand) int64 { return int64(d.Low) + int64(r.IntN(int(d.
 
 // Mean implements Dist.
 func (d Uniform) Mean() float64 { return (float64(d.Low) + float64(d.High)) / 2 }
-
-// Max implements Dist.
-func (d Uniform) Max() int64 { return int64(d.High) }
 
 func (d Uniform) String() string {
 	return fmt.Sprintf("{uniform: {min: %s, max: %s}}", d.Low, d.High)
@@ -97,11 +89,6 @@ func (d Lognormal) Sigma() float64 { return math.Log(float64(d.P99)/float64(d.Me
 
 // Mean implements Dist.
 func (d Lognormal) Mean() float64 { return float64(d.Median) * math.Exp(d.Sigma()*d.Sigma()/2) }
-
-// Max implements Dist: Rand.open keeps Z below 8.3.
-func (d Lognormal) Max() int64 {
-	return int64(min(math.MaxInt64/2, math.Ceil(float64(d.Median)*math.Exp(8.3*d.Sigma()))))
-}
 
 func (d Lognormal) String() string {
 	return fmt.Sprintf("{lognormal: {median: %s, p99: %s}}", d.Median, d.P99)
@@ -133,9 +120,6 @@ func (d Pareto) Mean() float64 {
 	return a * l / (a - 1) * (1 - math.Pow(l/h, a-1)) / (1 - d.ratio())
 }
 
-// Max implements Dist.
-func (d Pareto) Max() int64 { return int64(d.High) }
-
 func (d Pareto) String() string {
 	return fmt.Sprintf("{pareto: {min: %s, alpha: %s, max: %s}}", d.Low, number(d.Alpha), d.High)
 }
@@ -153,9 +137,6 @@ func (z Zipf) Mean() float64 {
 	}
 	return sum / weights
 }
-
-// Max implements Dist.
-func (z Zipf) Max() int64 { return int64(z.n) }
 
 func (z Zipf) String() string {
 	return fmt.Sprintf("{zipf: {s: %s, max: %s}}", number(z.s), Size(z.n))
@@ -197,9 +178,6 @@ func (d Empirical) Mean() float64 {
 	}
 	return m
 }
-
-// Max implements Dist.
-func (d Empirical) Max() int64 { return int64(d[len(d)-1].Value) }
 
 func (d Empirical) String() string {
 	points := make([]string, len(d))
