@@ -82,30 +82,14 @@ func (p *Piece) count(t float64) float64 {
 // All is how many operations are scheduled in the piece.
 func (p *Piece) All() float64 { return (p.From + p.To) / 2 * p.Length.Seconds() }
 
-// Length is how long the shape is until it begins again.
-func (s Shape) Length() (d time.Duration) {
-	for i := range s {
-		d += s[i].Length
-	}
-	return d
-}
-
 // Count is how many operations are scheduled until t, as a real number: the integral of
 // the rate.
-func (s Shape) Count(t time.Duration) float64 {
-	var n, once float64
-	for i := range s {
-		once += s[i].All()
-	}
-	length := s.Length()
-	n = float64(t/length) * once
-	t %= length
-	for i := range s {
-		if t < s[i].Length {
-			return n + s[i].count(t.Seconds())
+func (s Shape) Count(t time.Duration) (n float64) {
+	for t > 0 {
+		for i := range s {
+			part := min(t, s[i].Length)
+			n, t = n+s[i].count(part.Seconds()), t-part
 		}
-		n += s[i].All()
-		t -= s[i].Length
 	}
 	return n
 }
