@@ -16,7 +16,7 @@ var simulated = flag.Int("comparisons", 0, "simulate so many comparisons for eac
 func TestRatesAgreeWithTheory(t *testing.T) {
 	comparisons, permutations, sizes := 40, 200, []int{10}
 	if *simulated > 0 {
-		comparisons, permutations, sizes = *simulated, 1000, []int{10, 20, 5, 4, 3}
+		comparisons, permutations, sizes = *simulated, 4000, []int{10, 20, 5, 4, 3}
 	}
 	for _, w := range []struct {
 		name string

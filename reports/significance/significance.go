@@ -36,8 +36,9 @@ const LeastTrials = 4
 // are as extreme as possible, which is less than alpha.
 const LeastPairs = 6
 
-// Permutations is how many random permutations of the trials MaxT needs: the share of false alarms is then 5% ± 0.5%.
-const Permutations = 2000
+// Permutations is how many random permutations of the trials MaxT needs: the share of false alarms is then 5% ± 0.2%.
+// Few trials have few ways, each of which is then drawn about equally often.
+const Permutations = 10_000
 
 const (
 	// alpha is the rate of false alarms: of comparisons of equal sides 5% may have a metric that differs.
