@@ -53,7 +53,7 @@ func TestExamples(t *testing.T) {
 	for _, engine := range []string{"cassandra", "hbase"} { // runs that a page shows together
 		dir := filepath.Join("results", engine)
 		of := bytes.ReplaceAll(run, []byte(`"embedded"`), []byte(`"`+engine+`"`))
-		if err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, results.RunFile), of, 0o644)); err != nil {
+		if err := errors.Join(os.CopyFS(dir, os.DirFS(saved)), os.WriteFile(filepath.Join(dir, results.RunFile), of, 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}

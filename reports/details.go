@@ -331,8 +331,7 @@ func (v *run) streams() (all []document.Section) {
 	return all
 }
 
-// patterns has the access patterns of each operation with their times, the most frequent first. Those of cells whose
-// verdict is not ok are left out.
+// patterns has the access patterns of each operation with their times, the most frequent first.
 func (v *run) patterns() (all []document.Section) {
 	for _, cells := range v.groups {
 		if v.Sweep != nil || !cells[0].Measured() {
@@ -347,15 +346,17 @@ func (v *run) patterns() (all []document.Section) {
 			{Group: "latency, ms", Title: "max", Unit: "ms"},
 		}}
 		v.each(cells, func(op, name string, row *trials.Row) {
-			for _, p := range row.Sum.Patterns {
+			var counted results.Op // of the trials that count
+			for _, o := range row.Ops {
+				counted.Add(o)
+			}
+			for _, p := range counted.Patterns {
 				times := []any{"-", "-", "-"}
 				if s := p.Service; s != nil {
 					p99 := trials.Time{NS: float64(s.P99), Enough: p.Count >= results.EnoughFor(0.99)}
 					times = []any{results.MS(float64(s.P50)), p99, results.MS(float64(s.Max))}
 				}
-				if !row.Bad {
-					t.Add(op, append([]any{name, p.Name, ranking.Number(p.Requests)}, times...)...)
-				}
+				t.Add(op, append([]any{name, p.Name, ranking.Number(p.Requests)}, times...)...)
 			}
 		})
 		all = append(all, document.Section{

@@ -19,7 +19,6 @@ type Row struct {
 	Count   int64         // operations that succeeded in the trials that count
 	Trials  int           // those that had the operation in their mix; 0: none
 	Counted int           // those of them that count
-	Bad     bool          // the verdict of a trial is not ok
 	// Latency has the percentiles of the latency, by the P of results.Percentiles. It takes enough operations in all
 	// trials together.
 	Latency map[float64]Time
@@ -33,7 +32,7 @@ func (cs Column) Row(op string) *Row {
 	r, most := &Row{Latency: map[float64]Time{}}, 0
 	for _, c := range cs {
 		if o, ok := c.Ops[op]; ok {
-			r.Trials, r.Bad = r.Trials+1, r.Bad || c.Verdict != results.OK
+			r.Trials++
 			r.Sum.Add(&o)
 			most = max(most, worth[c.Verdict])
 		}

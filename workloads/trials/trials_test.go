@@ -25,7 +25,7 @@ func TestRow(t *testing.T) {
 		{Ops: map[string]results.Op{"open": took(7)}},
 	}
 	r := cs.Row("list")
-	if r.Trials != 6 || r.Counted != 5 || r.Count != 20 || !r.Bad || r.Sum.Count != 30 || r.Sum.Dropped != 30 {
+	if r.Trials != 6 || r.Counted != 5 || r.Count != 20 || r.Sum.Count != 30 || r.Sum.Dropped != 30 {
 		t.Errorf("%+v", r)
 	}
 	if got := r.Median(median); got != 2 || r.Latency[0.5].NS != 2 || r.Cost().Requests != 2 {
