@@ -186,7 +186,7 @@ const (
 func (w *writer) rate() {
 	times := w.s.times
 	rate := float64(len(times)-1) / max(times[len(times)-1]-times[0], 1e-9)
-	w.text("      # rate: the mean is %.4g/s, cut to %g/s to %g/s; a replay has its changes",
+	w.text("      # rate: the mean is %.4g/s (here at least %g/s, at most %g/s); a replay has its changes",
 		rate, leastRate, mostRate)
 	w.text("      rate: %s\n      arrivals: poisson", perSecond(min(max(leastRate, rate), mostRate)))
 }
