@@ -66,6 +66,8 @@ type Reader struct {
 	Call    func(ctx context.Context, do func() error) error
 	Message func(ctx context.Context, f *models.Folder, h models.Handle) error
 	Account func(ctx context.Context, a *models.Account) error
+	// First reports which accounts come before the others: a folder of several is read in the first of them.
+	First func(address string) bool
 
 	found  models.Audit
 	shared map[any]bool                // folders of several accounts that were read
@@ -81,6 +83,7 @@ func NewReader(mb models.Mailbox, p models.Promise) *Reader {
 		return err
 	}
 	r.Account = func(context.Context, *models.Account) error { return nil }
+	r.First = func(string) bool { return true }
 	return r
 }
 
@@ -92,8 +95,12 @@ func (r *Reader) Read(ctx context.Context, rows models.Audit) (models.Audit, err
 		accounts, err = r.Accounts(ctx)
 		return err
 	})
-	for i := 0; i < len(accounts) && err == nil; i++ {
-		err = r.account(ctx, accounts[i])
+	for _, first := range []bool{true, false} {
+		for i := 0; i < len(accounts) && err == nil; i++ {
+			if r.First(accounts[i]) == first {
+				err = r.account(ctx, accounts[i])
+			}
+		}
 	}
 	found := r.found
 	found.Unreferenced += rows.Unreferenced

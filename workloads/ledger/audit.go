@@ -77,6 +77,8 @@ func (a *Auditor) Audit(ctx context.Context) error {
 	})
 	a.reader = audit.NewReader(a.Mailbox, a.Promise)
 	a.reader.Call, a.reader.Message, a.reader.Account = a.retry, a.message, a.account
+	known := maps.Clone(a.entries)
+	a.reader.First = func(address string) bool { return known[address] != nil }
 	m, err := a.reader.Read(ctx, rows)
 	for _, address := range slices.Sorted(maps.Keys(a.entries)) {
 		if err == nil { // the store does not have this account

@@ -1,10 +1,13 @@
 package ledger
 
 import (
+	"context"
+	"io"
 	"reflect"
 	"testing"
 
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/workloads/plan"
 	"github.com/mailbench/mailbench/workloads/results"
 )
@@ -85,5 +88,51 @@ func TestTakesAllThatTheModelFound(t *testing.T) {
 	}
 	if len(f.Notes) != 1 {
 		t.Errorf("notes are %q", f.Notes)
+	}
+}
+
+// channel is a mailbox of two accounts with one folder in common, which has one message.
+type channel struct {
+	models.Mailbox
+	models.Poster
+}
+
+func (channel) Accounts(context.Context) ([]string, error) { return []string{"guest", "owner"}, nil }
+
+func (channel) Login(_ context.Context, address string) (*models.Account, error) {
+	a := &models.Account{Address: address}
+	a.Folders = []*models.Folder{{Name: "Inbox", Account: a, Ref: 1}}
+	return a, nil
+}
+
+func (channel) List(
+	_ context.Context, _ *models.Folder, _ models.Handle, _ int, yield func(*models.Entry) error,
+) error {
+	return yield(&models.Entry{Handle: models.Handle{1}})
+}
+
+func (channel) Raw(context.Context, *models.Folder, models.Handle, io.Writer) (int64, error) {
+	return 0, nil
+}
+
+func (channel) Stats(context.Context, *models.Folder) (models.Stats, error) {
+	return models.Stats{}, nil
+}
+
+// TestSharedFolder: a folder of several accounts is compared in the account that the ledger names, which the store
+// lists last.
+func TestSharedFolder(t *testing.T) {
+	digest, err := models.NewDigester(models.Promise{Raw: true}).Message(&mail.Message{Raw: mail.BytesContent(nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := Auditor{
+		Mailbox: channel{}, History: &History{Entries: []Entry{{Key: Key{Handle: models.Handle{1}}, Digest: digest}}},
+		Address: func(int) string { return "owner" }, Folder: func(int, int) string { return "Inbox" },
+		Rows:    func(context.Context) (models.Audit, error) { return models.Audit{}, nil },
+		Promise: models.Promise{Raw: true},
+	}
+	if err := a.Audit(t.Context()); err != nil || a.Found.Verified != 1 || a.Found.Messages != 1 || a.Found.Lost > 0 {
+		t.Errorf("%+v, %v", a.Found, err)
 	}
 }

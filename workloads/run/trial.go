@@ -197,7 +197,6 @@ func (c *combination) targetConfig() subject.Config {
 		Dir: c.dir, EngineOptions: o.EngineOptions, Workers: o.loaders(),
 		Keep: o.DataDir != "", Ledger: o.DataDir != "" || o.Audit != NoAudit, AuditOnly: o.Audit == AuditOnly,
 		Segments: c.segments, Namespace: c.namespace(), Processes: processes,
-		Step: func(name string) { c.runner.progress(name, drive.Progress{Fraction: -1}) },
 	}
 }
 

@@ -193,9 +193,6 @@ func (t *Target) leave(ctx context.Context) (left string) {
 			return ""
 		}
 	}
-	if t.Step != nil {
-		t.Step("drop")
-	}
 	kept, err := drivers.Drop(context.WithoutCancel(ctx), t.Store)
 	if err != nil {
 		return fmt.Sprintf("%s could not be dropped (%v); %q drops it", where, err, t.Dataset.clean())

@@ -57,9 +57,6 @@ type Config struct {
 	// Segments, if set, are the segments of the run. They have a namespace of a shared engine
 	// in common, which the first makes and drops. The census says which segment this is.
 	Segments *meet.Segments
-
-	// Step, if set, is called when a step that takes a while begins: "drop", "audit".
-	Step func(name string)
 }
 
 // Target is one model on one store. Many workers use it at once. While they do, no field
