@@ -19,9 +19,6 @@ func (v *run) details() (all []document.Section) {
 		return nil
 	}
 	for _, cells := range v.groups {
-		if len(results.OpsOf(cells)) == 0 {
-			continue
-		}
 		all = append(all, v.latencies(cells))
 		if cells[0].Measured() && cells[0].Arrivals != "closed" {
 			all = append(all, v.times(cells))

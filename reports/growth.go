@@ -208,7 +208,6 @@ func (v *run) growthChart(title string, models []results.Growth) (document.Chart
 	for _, p := range points {
 		ch.X.Ticks = append(ch.X.Ticks, document.Tick{At: p.Size, Label: p.Value})
 	}
-	var said []string
 	some := false
 	for i := range models {
 		m := &models[i]
@@ -221,8 +220,7 @@ func (v *run) growthChart(title string, models []results.Growth) (document.Chart
 			l.Points, some = append(l.Points, at), some || p.Value > 0
 		}
 		ch.Lines = append(ch.Lines, l)
-		said = append(said, l.Name+" "+grows(m))
 	}
-	ch.Summary = fmt.Sprintf("%s against %s: %s.", ch.Title, v.Sweep.Path, strings.Join(said, ", "))
+	ch.Summary = ch.Title + " against " + v.Sweep.Path + "."
 	return ch, some
 }

@@ -43,9 +43,8 @@ func overTime(r *results.Run, n reports.Names) (all []document.Chart) {
 			}
 		}
 	}
-	decade := func(ns float64, round func(float64) float64) float64 { return math.Pow(10, round(math.Log10(ns))) }
-	y := document.Axis{Scale: document.Log, From: decade(min(low, high), math.Floor), To: decade(high, math.Ceil)}
-	y.To = max(y.To, 10*y.From)
+	low = min(low, high)
+	y := document.Axis{Scale: document.Log, From: low, To: max(high, 10*low)}
 	name := func(c *results.Cell) string { return n.Part(c.Model, c.Engine) }
 	for _, cs := range results.Grouped(drawn, name) {
 		ch := timeChart(name(cs[0]), cs, y)
@@ -144,10 +143,9 @@ const lowestDrawn = 10
 // far apart.
 func newPercentileChart(title string, curves []results.Curve, name func(*results.Curve) string) document.Chart {
 	ch := document.Chart{
-		Title: title,
-		X:     document.Axis{Label: "percentile", Scale: document.Nines, To: 99}, Y: document.Axis{Scale: document.Log},
+		Title: title, Summary: "Latency of " + title + " by percentile.",
+		X: document.Axis{Label: "percentile", Scale: document.Nines, To: 99}, Y: document.Axis{Scale: document.Log},
 	}
-	var ends []string
 	for i := range curves {
 		c := &curves[i]
 		l := document.Line{Name: name(c)}
@@ -158,11 +156,8 @@ func newPercentileChart(title string, curves []results.Curve, name func(*results
 			l.Points = append(l.Points, document.Point{X: p.Percentile, Y: float64(max(1, p.Nanoseconds))})
 		}
 		ch.Lines = append(ch.Lines, l)
-		last := c.Points[len(c.Points)-1]
-		ch.X.To = max(ch.X.To, last.Percentile)
-		ends = append(ends, l.Name+" up to "+words.Duration(float64(last.Nanoseconds)))
+		ch.X.To = max(ch.X.To, c.Points[len(c.Points)-1].Percentile)
 	}
-	ch.Summary = "Latency of " + title + " by percentile: " + strings.Join(ends, ", ") + "."
 	return ch
 }
 
