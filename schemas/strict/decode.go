@@ -202,7 +202,7 @@ func Word(n *yaml.Node) (word, below *yaml.Node) {
 	case n.Kind == yaml.MappingNode && len(n.Content) == 2:
 		return n.Content[0], n.Content[1]
 	case n.Kind == yaml.ScalarNode:
-		return n, &yaml.Node{Kind: yaml.MappingNode}
+		return n, &yaml.Node{Kind: yaml.MappingNode, Line: n.Line, Column: n.Column}
 	}
 	return nil, nil
 }
