@@ -52,13 +52,9 @@ func (w *worker) wait(ctx context.Context, due time.Duration) (bool, error) {
 }
 
 const (
-	// nap is how long the hiccup meter sleeps at a time.
+	// nap is how long the hiccup meter sleeps at a time. If it wakes that much too late, which ordinary timers
+	// do not, that is a hiccup, and workers notice answers that came in it for as long after.
 	nap = time.Millisecond
-	// leastHiccup is how late it must wake for a hiccup. Ordinary timers are late
-	// by less.
-	leastHiccup = time.Millisecond
-	// afterHiccup is how long after a hiccup workers still notice answers that came in it.
-	afterHiccup = time.Millisecond
 	// hiccupsKept is how many of the last hiccups are remembered.
 	hiccupsKept = 16
 )
@@ -108,7 +104,7 @@ func (h *hiccups) watch() {
 		due := time.Duration(h.beat.Load()) + nap
 		doze(nap)
 		woke := h.clock.now()
-		if woke-due >= leastHiccup {
+		if woke-due >= nap {
 			h.note(due, woke)
 		}
 		h.beat.Store(int64(woke))
@@ -132,13 +128,13 @@ func (h *hiccups) note(due, woke time.Duration) {
 // it, so only the meter stopped. A hiccup at the end counts even if the meter, which may
 // wake after the caller, has not noticed it yet. It takes no lock if none is near.
 func (h *hiccups) before(start, end time.Duration) (d time.Duration) {
-	since := max(start, end-afterHiccup)
-	if int64(end-nap-leastHiccup) < h.beat.Load() && h.end.Load() <= int64(since) {
+	since := max(start, end-nap)
+	if int64(end-nap-nap) < h.beat.Load() && h.end.Load() <= int64(since) {
 		return 0
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if due := time.Duration(h.beat.Load()) + nap; due >= start && end-due >= leastHiccup {
+	if due := time.Duration(h.beat.Load()) + nap; due >= start && end-due >= nap {
 		d = end - due
 	}
 	for _, s := range h.last {

@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -56,7 +57,7 @@ func (p *phase) progress(all *latency.Op, from, to time.Duration, last bool) Pro
 	}
 	pr := Progress{
 		OK: c[latency.OK], Dropped: c[latency.Dropped],
-		Total: p.Total, Rate: float64(done) / max(length.Seconds(), 1e-3), Fraction: -1, Finished: last,
+		Rate: float64(done) / max(length.Seconds(), 1e-3), Fraction: -1, Finished: last,
 		P50: percentile(0.5), P99: percentile(0.99),
 	}
 	scheduled := int64(0)
@@ -64,14 +65,12 @@ func (p *phase) progress(all *latency.Op, from, to time.Duration, last bool) Pro
 		scheduled += n
 	}
 	pr.Failed = scheduled - pr.OK - pr.Dropped
-	if pr.Total == 0 {
-		pr.Total = int64(p.Phase.Operations)
-	}
+	total := cmp.Or(p.Total, int64(p.Phase.Operations))
 	switch {
 	case last:
 		pr.Fraction = 1
-	case pr.Total > 0:
-		pr.Fraction = min(1, float64(scheduled)/float64(pr.Total))
+	case total > 0:
+		pr.Fraction = min(1, float64(scheduled)/float64(total))
 	case p.Phase.Duration > 0:
 		pr.Fraction = min(1, float64(to)/float64(p.Phase.Duration))
 	}

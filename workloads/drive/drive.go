@@ -74,7 +74,6 @@ type Progress struct {
 	OK       int64   // operations that succeeded
 	Failed   int64   // operations that were executed and did not succeed
 	Dropped  int64   // scheduled, and never started
-	Total    int64   // operations of the phase; 0: not known
 	Fraction float64 // share of the phase that is done, 0 to 1; negative: not known
 	Rate     float64 // successful operations a second: of the last window, at the end of the phase
 	// P50 and P99 are those of all operations of the phase that succeeded so far; 0: too few.
@@ -182,11 +181,14 @@ func (p *phase) run(ctx context.Context) (err error) {
 	g, gctx := errgroup.WithContext(workCtx)
 	stopped := make(chan time.Duration, 1)
 	context.AfterFunc(gctx, func() { stopped <- p.clock.now() }) // g.Wait ends gctx at the latest
-	for _, w := range workers {
+	start := func(w *worker) {
 		g.Go(func() error { return crash.Guard(func() error { return w.work(gctx, opCtx) }) })
 	}
+	for _, w := range workers {
+		start(w)
+	}
 	if p.Stream.Open() && p.first() < p.Workers {
-		g.Go(func() error { return crash.Guard(func() error { return p.grow(gctx, opCtx, g) }) })
+		g.Go(func() error { return crash.Guard(func() error { p.grow(gctx, start); return nil }) })
 	}
 	ended := make(chan struct{})
 	var workErr error

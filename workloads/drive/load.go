@@ -8,10 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/messages"
@@ -187,17 +184,17 @@ func (p *pool) leave() {
 
 // grow adds workers when all are busy, up to Spec.Workers. A worker that cannot be made, say
 // for lack of file descriptors, ends the growth and not the phase.
-func (p *phase) grow(ctx, opCtx context.Context, g *errgroup.Group) error {
+func (p *phase) grow(ctx context.Context, start func(*worker)) {
 	ticks := time.NewTicker(growEvery)
 	defer ticks.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return
 		case <-ticks.C:
 		}
 		if p.pool.drained.Load() {
-			return nil
+			return
 		}
 		if p.pool.idle.Load() > 0 {
 			continue
@@ -210,12 +207,12 @@ func (p *phase) grow(ctx, opCtx context.Context, g *errgroup.Group) error {
 			w.extra = true
 			w.last = p.clock.now()
 			w.idealEnd = w.last
-			g.Go(func() error { return crash.Guard(func() error { return w.work(ctx, opCtx) }) })
+			start(w)
 		}
 		if err != nil {
 			p.Workers = p.pool.most
 			p.pool.whole.Store(true)
-			return nil
+			return
 		}
 	}
 }
