@@ -419,8 +419,6 @@ func TimesOf(t *latency.Op) (all Times, quantiles []int64) {
 		l := LatencyOf(h, 0)
 		all.Latency = &l
 		ended.Add(h)
-	} else { // a log of mailbench 0.1
-		ended.Add(response)
 	}
 	ended.Add(of(latency.Rest))
 	if of(latency.Rest).Count() > 0 || dropped > 0 {
