@@ -109,7 +109,11 @@ func (r *Reader) Read(ctx context.Context, rows models.Audit) (models.Audit, err
 	found.CounterDrift = max(found.CounterDrift, rows.CounterDrift)
 	found.Notes = append(rows.Notes, found.Notes...)
 	if x, ok := r.Mailbox.(models.Inspector); ok && err == nil {
-		err = x.Inspect(ctx, &found)
+		before := found
+		err = r.Call(ctx, func() error {
+			found = before // a try that failed may have found something
+			return x.Inspect(ctx, &found)
+		})
 	}
 	return found, err
 }
