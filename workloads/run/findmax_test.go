@@ -88,7 +88,7 @@ expect: {p50: <30s}
 func TestStepLength(t *testing.T) {
 	s := maxSearch{Search: &results.Search{}, on: &combination{runner: &runner{config: &Config{FindMax: &results.FindMax{}}}, target: &subject.Target{}}}
 	s.phase = &workloads.Phase{Mix: workloads.Mix{workloads.List: 3, workloads.Label: 1}}
-	s.on.target.Lacks[workloads.Label] = true
+	s.Steps = []results.SearchStep{{Cell: results.Cell{Offered: &results.Offered{Due: 100, Skipped: 25}}}}
 	least := func(carried float64) time.Duration { return time.Duration(2995 / carried * 1e9) }
 	if got := s.length(100); got < least(100*0.75) {
 		t.Errorf("%v for 100/s of which the model has three quarters", got)
