@@ -76,7 +76,7 @@ func Write(dir string, m Module) ([]string, error) {
 	}
 	for i, name := range names {
 		if err := os.WriteFile(filepath.Join(dir, name), texts[i], 0o644); err != nil {
-			return nil, fmt.Errorf("write module: %w", err)
+			return nil, errors.Join(fmt.Errorf("write module: %w", err), os.RemoveAll(dir)) // it has nothing else
 		}
 	}
 	return names, nil

@@ -28,7 +28,7 @@ var synonyms = map[string]string{
 	"keys": "access", "answer": "conclusion", "dataset": "population", "deep": "deep_share", "doc": "description",
 	"cold": "drop-caches", "depth": "page_number", "chance": "probability", "on": "set_share",
 	"says": "text", "width": "range", "think": "think_time",
-	"lag": "wait", "tables": "csv", "growth": "csv",
+	"lag": "wait", "tables": "csv", "growth": "csv", "maildir": "mbox",
 
 	"account-counts": "totals", "folder-counts": "counters", "list-all": "all-mail", "list-folders": "folders",
 	"list-range": "slice", "list-seen-by": "seen-by", "list-subscriptions": "subscriptions", "mark-seen": "seen",
