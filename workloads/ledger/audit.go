@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/audit"
 	"github.com/mailbench/mailbench/workloads/results"
@@ -197,10 +198,10 @@ func (a *Auditor) compare(ctx context.Context, account *models.Account, entries 
 	return nil
 }
 
-// unanswered reports whether a read failed: its error says nothing about the message.
+// unanswered reports whether a read failed: its error says nothing about the message. A panic is no missing answer.
 func unanswered(err error) bool {
 	return err != nil && !errors.Is(err, models.ErrNotFound) && !errors.Is(err, models.ErrBroken) &&
-		!errors.Is(err, drivers.ErrCorrupt)
+		!errors.Is(err, drivers.ErrCorrupt) && !errors.As(err, new(*crash.Error))
 }
 
 // askTries is how often a call to an engine over a network is tried. With the pauses between,

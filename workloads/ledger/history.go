@@ -119,7 +119,7 @@ func (h *History) apply(r *Record) {
 			return // the message that was moved has no entry
 		}
 		was := &h.Entries[lastOf]
-		h.add(Entry{Key: k, N: r.N, Digest: was.Digest, Held: was.Held, at: at, ahead: r.Ahead, from: lastOf + 1})
+		h.add(Entry{Key: k, N: was.N, Digest: was.Digest, Held: was.Held, at: at, ahead: r.Ahead, from: lastOf + 1})
 		return
 	case Shown:
 		if last.Event == Labeled && last.N == r.N && lastOf >= 0 {
