@@ -84,7 +84,6 @@ func TestCompletion(t *testing.T) {
 		{"compare --threshold p9", "p99"},
 		{"run --fail-on missed,un", "missed,unclear"},
 		{"workloads qu", "quick"},
-		{"help op", "operations"},
 	} {
 		got := strings.Split(printedAll(t, append([]string{"__complete"}, strings.Fields(c.typed)...)...), "\n")
 		if !slices.ContainsFunc(got, func(line string) bool {

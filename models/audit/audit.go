@@ -259,7 +259,7 @@ func (r *Reader) numbers(ctx context.Context, f *models.Folder, has, gone models
 	return nil
 }
 
-// read reads all of a message, and reports whether it is there. Several labels may show one.
+// read reads all of a message, and reports whether it is there. Several labels may show one, whose faults count once.
 func (r *Reader) read(ctx context.Context, f *models.Folder, h models.Handle) (there bool, err error) {
 	what := fmt.Sprintf("message %x", h[:16])
 	if err = r.Message(ctx, f, h); errors.Is(err, models.ErrNotFound) {
@@ -269,10 +269,14 @@ func (r *Reader) read(ctx context.Context, f *models.Folder, h models.Handle) (t
 	if m, identifies := r.Mailbox.(models.Identifier); identifies {
 		id := m.Identity(h)
 		in, known := r.known[id]
-		if _, labels := r.Mailbox.(models.Labeler); !known {
+		_, labels := r.Mailbox.(models.Labeler)
+		switch {
+		case !known:
 			r.known[id] = f
-		} else if !labels || in == f {
+		case !labels || in == f:
 			r.found.Find(models.Duplicated, 1, "%s in folder %q of %s is there already", what, f.Name, f.Account.Address)
+		case errors.Is(err, models.ErrBroken):
+			return true, nil
 		}
 	}
 	return true, r.fault(err, what)
