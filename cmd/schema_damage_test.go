@@ -271,7 +271,7 @@ func TestUnmarkedLiveHBase(t *testing.T) {
 	}
 	check("", exitData, "events  0  ", "events: marker row: 3 rows", `row key "e1" has cells and no marker`)
 	check("hints: {hbase: {marker: none}},", exitData, "events  3  ", `idx: reference event: 1 row`, `k="u2": no row of events`, "1 row broken")
-	absent := "no namespace " + prefix + "x with tables at " + contact + `; did you mean "` + prefix + `"? --namespace names another`
+	absent := "no namespace " + prefix + "x with tables at " + contact + `; did you mean "` + prefix + `"? --namespace NAME names another`
 	(&loaded{}).refuses(t, absent, "schema", "validate", file, "-e", "hbase", "--namespace", prefix+"x", "--contact", contact)
 }
 

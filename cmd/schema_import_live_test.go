@@ -59,7 +59,7 @@ func TestImportLiveCassandra(t *testing.T) {
 		}
 		m.mailbench(t, exitOK, "schema", "validate", shown, "-e", "cassandra", "--contact", contact, "--keyspace", ks, "--quiet")
 		at := []string{"-e", "cassandra", "--contact", contact, "--keyspace", ks + "x"}
-		want := "there is no keyspace " + ks + "x at " + contact + `; did you mean "` + ks + `"? --keyspace names another`
+		want := "there is no keyspace " + ks + "x at " + contact + `; did you mean "` + ks + `"? --keyspace NAME names another`
 		m.refuses(t, want, slices.Concat([]string{"schema", "validate", shown}, at)...)
 		m.refuses(t, want, slices.Concat([]string{"schema", "import"}, at)...)
 		if out := m.mailbench(t, exitBroken, slices.Concat([]string{"schema", "diff", shown}, at)...); !strings.Contains(out, want) {

@@ -21,6 +21,7 @@ import (
 	"github.com/mailbench/mailbench/drivers/validate"
 	"github.com/mailbench/mailbench/reports/screen"
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/strict"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/subject"
@@ -135,7 +136,11 @@ func (f *storeFlags) absent(err error) error {
 	if f.data != "" {
 		advice = "name its schema, or another data set with --data"
 	}
-	return fmt.Errorf("%w; there is %s; %s", a, cmp.Or(there, "no "+a.What), advice)
+	instead := fmt.Sprintf("there is %s;", cmp.Or(there, "no "+a.What))
+	if near := strict.Nearest(a.Name, a.There); near != "" {
+		instead = fmt.Sprintf("did you mean %q?", near)
+	}
+	return fmt.Errorf("%w; %s %s", a, instead, advice)
 }
 
 func newSchemaDiff(known registry) *cobra.Command {

@@ -85,11 +85,16 @@ func (p *Piece) All() float64 { return (p.From + p.To) / 2 * p.Length.Seconds() 
 // Count is how many operations are scheduled until t, as a real number: the integral of
 // the rate.
 func (s Shape) Count(t time.Duration) (n float64) {
-	for t > 0 {
-		for i := range s {
-			part := min(t, s[i].Length)
-			n, t = n+s[i].count(part.Seconds()), t-part
-		}
+	var once float64
+	var length time.Duration
+	for i := range s {
+		once += s[i].All()
+		length += s[i].Length
+	}
+	n, t = float64(t/length)*once, t%length // whole repetitions, and the rest
+	for i := range s {
+		part := min(t, s[i].Length)
+		n, t = n+s[i].count(part.Seconds()), t-part
 	}
 	return n
 }

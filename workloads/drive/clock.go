@@ -37,7 +37,7 @@ func (c *clock) now() time.Duration {
 func (w *worker) wait(ctx context.Context, due time.Duration) (bool, error) {
 	const look = 100 * time.Millisecond // how long a worker may not notice that ctx ended
 	clock := &w.phase.clock
-	if clock.virtual != nil {
+	if clock.virtual != nil && ctx.Err() == nil {
 		*clock.virtual = max(*clock.virtual, due)
 	}
 	for {

@@ -126,7 +126,7 @@ func TestUnknownOutcomes(t *testing.T) {
 		phase.Mix[op] = 1
 		m, err := executed(t.Context(), at, Spec{Phase: phase, Stream: stream(&phase)})
 		if err != nil || at.Dataset.Interrupted != changes || m.Ops[op.String()].Unknown > 0 != changes {
-			t.Errorf("%s: %v, %+v, the data set notes that: %v", op, err, m.Ops, at.Dataset.Interrupted)
+			t.Errorf("%s: %v, %v, the data set notes that: %v", op, err, m.Ops[op.String()].Errors, at.Dataset.Interrupted)
 		}
 		if m.Before == nil || m.Engines == nil {
 			t.Errorf("%s: the engine before %v, after %v", op, m.Before, m.Engines)

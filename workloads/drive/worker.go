@@ -189,7 +189,9 @@ func interrupted(ctx context.Context, err error) bool {
 // execute executes the operation, and at its end releases its accounts and held bytes of large
 // messages. cause is why it did not succeed, and err, which ends the phase, the ledger's or a panic of the driver.
 func (w *worker) execute(opCtx context.Context, o *operation, due time.Duration, held int64) (cause, err error) {
-	defer w.target.Large.Release(held)
+	if held > 0 {
+		defer w.target.Large.Release(held)
+	}
 	w.hold()
 	defer w.letGo()
 	if w.op.Timeout > 0 {
