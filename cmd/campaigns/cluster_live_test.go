@@ -46,7 +46,7 @@ func TestClusterLive(t *testing.T) {
 			// How often HBase's data is kept is between it and its file system.
 			copies := map[string]string{"cassandra": "replication ", "hbase": "wal ", "oraclenosql": "replication unknown"}[engine]
 			flat := strings.Join(strings.Fields(out), " ")
-			for _, said := range []string{"engine: " + engine + ": ", copies, "shared machine"} {
+			for _, said := range []string{"engine: " + engine + " ", copies, "shared machine"} {
 				if !strings.Contains(flat, said) {
 					t.Errorf("the result does not say %q:\n%s", said, out)
 				}
