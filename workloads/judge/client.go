@@ -28,8 +28,9 @@ const (
 	// achievedLeast is the part of the offered rate that must be executed.
 	achievedLeast = 0.99
 	// endPause is how many seconds may be missing at the very end of a phase, however short it is: a pause there is
-	// no overload.
-	endPause = 0.5
+	// no overload. It may last endPauseMost if half of the operations started within inTime.
+	endPause, endPauseMost = 0.25, 1.0
+	inTime                 = int64(10 * time.Millisecond)
 	// apartMost is how far apart segments may begin a phase, as a share of its length.
 	apartMost = 0.05
 	// delayMost is by which share the client's own delays may make a percentile of the response time
@@ -68,7 +69,7 @@ func Overloaded(c *results.Cell) bool {
 	if behind <= 0 { // the phase was stopped before scheduled operations had started
 		behind = o.Span * (1 - o.Achieved/o.Rate)
 	}
-	return behind > endPause
+	return behind > endPause && (behind > endPauseMost || c.AllOps == nil || c.AllOps.Wait.P50 >= inTime)
 }
 
 // behind says that less was executed than was offered, if it was.
