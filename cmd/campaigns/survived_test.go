@@ -175,9 +175,15 @@ func (v *victim) table(c *results.Cell, a *results.Audit) {
 	t.Helper()
 	text := strings.Join(strings.Fields(v.printed("stdout")), " ") // lines are broken anywhere
 	says := []string{
-		"ops/s failed unknown",
 		fmt.Sprintf("longest gap without a successful operation: %.1f s at", c.Gap.Seconds),
 		fmt.Sprintf("Verified: %s: nothing lost, %d of %d deliveries verified", v.model, a.Verified, a.Delivered),
+	}
+	sum := c.Op("")
+	if sum.Failed > 0 {
+		says = append(says, "failed: ")
+	}
+	if sum.Unknown > 0 {
+		says = append(says, "outcome unknown: ")
 	}
 	if a.Unknown > 0 {
 		says = append(says, fmt.Sprintf("%d of unknown outcome", a.Unknown))
