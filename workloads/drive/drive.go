@@ -313,9 +313,9 @@ func (p *phase) complete() {
 	m.SetTime(p.began, p.began.Add(p.length))
 	m.Offered, m.Client, m.Evidence, m.Timeline, m.Gap = &offered, &client, &e, p.timeline.intervals, &gap
 	if m.AllOps = p.together(p.slots.whole); m.AllOps != nil {
-		delays := m.AllOps.Delays()
+		hiccups, delays := p.hiccups.found, m.AllOps.Delays() // a pointer to found would keep the phase in memory
 		delays.Dropped = p.stats.dropped
-		e.Hiccups, e.Delays = &p.hiccups.found, &delays
+		e.Hiccups, e.Delays = &hiccups, &delays
 	}
 	m.Streams, m.Ops = p.streams(), map[string]results.Op{}
 	for i := range p.Phase.Patterns.Ops() {
