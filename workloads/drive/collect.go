@@ -89,29 +89,35 @@ const (
 type logged struct {
 	windows int           // that the log has got
 	from    time.Duration // begin of the window
-	ops     []latency.Op  // sum of its ticks
+	waits   bool          // it has ticks
+	ops     []latency.Op  // their sum; nil as long as each tick is a window of its own
 }
 
 // writeLog adds a tick that ends at to, and gives the window to the log if it is long enough for the phase's age.
+// Short phases copy nothing: a copy of all histograms brings the heap to the client's memory limit, and doubled p99.
 // Histograms add exactly, so the sum of the windows is the same however ticks are put together.
 func (p *phase) writeLog(ticked []latency.Op, to time.Duration, last bool) {
 	if p.Log == nil && p.Observe == nil {
 		return
 	}
 	l := &p.logged
-	if l.ops == nil {
-		l.ops = make([]latency.Op, len(ticked))
-	}
-	for i, name := range p.slots.names {
-		if name != "" {
-			l.ops[i].Add(&ticked[i])
+	full := last || l.windows < loggedTicks || loggedPart*(to-l.from) >= to
+	if l.waits || !full {
+		if l.ops == nil {
+			l.ops = make([]latency.Op, len(ticked))
 		}
+		for i, name := range p.slots.names {
+			if name != "" {
+				l.ops[i].Add(&ticked[i])
+			}
+		}
+		ticked = l.ops
 	}
-	if !last && l.windows >= loggedTicks && loggedPart*(to-l.from) < to {
+	if l.waits = !full; l.waits {
 		return
 	}
 	if p.Observe != nil {
-		p.Observe(p.Cell.Key, func(op int) string { return p.slots.names[p.slots.ops+op] }, p.ofOps(l.ops))
+		p.Observe(p.Cell.Key, func(op int) string { return p.slots.names[p.slots.ops+op] }, p.ofOps(ticked))
 	}
 	if p.Log != nil {
 		p.Log.Write(func(op int, k latency.Kind) string {
@@ -119,7 +125,7 @@ func (p *phase) writeLog(ticked []latency.Op, to time.Duration, last bool) {
 				return ""
 			}
 			return p.Cell.Tag(p.slots.names[op], k.String())
-		}, l.ops, p.began.Add(l.from), p.began.Add(to))
+		}, ticked, p.began.Add(l.from), p.began.Add(to))
 	}
 	for i := range l.ops {
 		l.ops[i].Reset()

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/crash"
@@ -149,4 +151,26 @@ func TestSlowCollector(t *testing.T) {
 	if err != nil || m.Seconds > 0.5 || m.Ops["list"].Rate < 200 || m.Offered.Span != m.Seconds || last.At+last.Seconds > 0.5 {
 		t.Errorf("%g s, %g/s, offered %+v, timeline %+v, error %v", m.Seconds, m.Ops["list"].Rate, m.Offered, m.Timeline, err)
 	}
+}
+
+// TestPhaseIsFreed: a result does not keep its phase in memory, whose histograms are the largest part of a run's memory.
+func TestPhaseIsFreed(t *testing.T) {
+	at, stream := testTarget(t, idleBound{})
+	phase := workloads.Phase{
+		Kind: workloads.Measure, Name: "measure", Operations: 100, Arrivals: workloads.Closed, Clients: 1,
+		Mix: workloads.Mix{workloads.List: 1},
+	}
+	p := newPhase(at, Spec{Cell: new(results.Cell), Phase: phase, Stream: stream(&phase), Workers: 1})
+	if err := p.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p.complete()
+	cell, freed := p.Cell, weak.Make(p)
+	p = nil
+	runtime.GC()
+	if freed.Value() != nil {
+		t.Error("the phase is still in memory")
+	}
+	runtime.KeepAlive(cell)
+	runtime.KeepAlive(at)
 }
