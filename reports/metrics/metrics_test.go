@@ -14,7 +14,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// scraped is the text that Prometheus gets after two ticks: 3 lists of 2 ms that waited 1 ms, and one that failed.
+// scraped is the text that Prometheus gets: 3 lists of 2 ms that waited 1 ms, one that failed, and an open that failed.
 func scraped(t *testing.T) string {
 	t.Helper()
 	m, r := New(), latency.NewRecorder(1, 1, true)
@@ -25,6 +25,8 @@ func scraped(t *testing.T) string {
 	}
 	r.Worker(0).Record(0, latency.Failed, false, 0, time.Millisecond, 3*time.Millisecond, 0)
 	m.Add(key, func(int) string { return "list" }, r.Tick())
+	r.Worker(0).Record(0, latency.Failed, false, 0, time.Millisecond, 3*time.Millisecond, 0)
+	m.Add(key, func(int) string { return "open" }, r.Tick())
 	m.Progress(0.25)
 	at, stop, err := m.Serve(":0")
 	if err != nil {
@@ -67,6 +69,17 @@ func TestMetrics(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %sin\n%s", want, text)
 		}
+	}
+}
+
+// An operation of which none succeeded has no times.
+func TestNoTimes(t *testing.T) {
+	text := scraped(t)
+	if !strings.Contains(text, `operation="open",outcome="failed",phase="measure",trial="1"} 1`) {
+		t.Errorf("open did not fail:\n%s", text)
+	}
+	if times := regexp.MustCompile(`duration_seconds_count.*open`).FindString(text); times != "" {
+		t.Errorf("open has %s", times)
 	}
 }
 
