@@ -104,7 +104,7 @@ type contrast struct {
 // newContrast prepares a sample, and notes in its estimate what does not depend on permutations.
 func newContrast(s Sample, base, fresh int, paired bool, e *Estimate) contrast {
 	sides := damped(s.Base, s.New)
-	b, n := sides[0], sides[1]
+	b, n := slices.Clone(sides[0]), slices.Clone(sides[1])
 	for range base - len(b) {
 		b = append(b, math.NaN())
 	}
@@ -166,7 +166,7 @@ func (c *contrast) difference(isNew []bool) (difference, err float64) {
 }
 
 // damped are the values of all sides. Values that are far from all others are moved to a bound, which is the same for
-// all sides. NaN stays.
+// all sides. NaN stays. It may return its arguments.
 func damped(sides ...results.Series) (all []results.Series) {
 	var medians, apart results.Series
 	for _, side := range sides {
@@ -178,6 +178,9 @@ func damped(sides ...results.Series) (all []results.Series) {
 	}
 	const normal = 1.4826 // standard deviations in a median absolute deviation
 	room := mostDeviations * normal * results.Median(apart)
+	if room == 0 { // most values are equal: it is unknown which of the others are far
+		return sides
+	}
 	low, high := slices.Min(medians)-room, slices.Max(medians)+room
 	for _, side := range sides {
 		var bounded results.Series
@@ -265,7 +268,7 @@ func (s *Step) size() float64 { return math.Abs(s.After - s.Before) }
 // where the means on both sides differ most is a step, if few random orders of the values have such a place. Then both
 // sides are searched in the same way. The first value has the index from.
 func divide(values []float64, from int, level float64, random *rand.Rand) []Step {
-	shuffled, as := damped(values)[0], 0
+	shuffled, as := slices.Clone(damped(values)[0]), 0
 	at, best := parted(shuffled)
 	orders := int(math.Ceil((exceeding + 1) / level))
 	for range orders {

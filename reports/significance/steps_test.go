@@ -2,6 +2,7 @@ package significance
 
 import (
 	"math"
+	"slices"
 	"testing"
 )
 
@@ -46,5 +47,16 @@ func TestSteps(t *testing.T) {
 		if n := len(steps); n > 0 && (math.Abs(steps[n-1].Before-tc.before) > 0.0015 || math.Abs(steps[n-1].After-tc.after) > 0.0015) {
 			t.Errorf("%s: from %g to %g, want %g to %g", tc.name, steps[n-1].Before, steps[n-1].After, tc.before, tc.after)
 		}
+	}
+}
+
+// Of a series most of whose values are equal, a later step is found.
+func TestStepAfterEqualValues(t *testing.T) {
+	values := slices.Concat(slices.Repeat([]float64{1}, 30), slices.Repeat([]float64{1.5}, 15))
+	if steps := Steps(values, 0.01, 0.05); len(steps) != 1 || steps[0].At != 30 || steps[0].After != 1.5 {
+		t.Errorf("steps %+v, want one at 30", steps)
+	}
+	if values[30] != 1.5 || values[29] != 1 {
+		t.Error("the values changed their order")
 	}
 }
