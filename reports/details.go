@@ -313,15 +313,19 @@ const errorsShown = 2
 // streams are the latencies of each stream of phases that run several at once.
 func (v *run) streams() (all []document.Section) {
 	for _, cells := range v.groups {
-		for _, stream := range cells[0].Streams {
+		var streams []results.Stream
+		for _, c := range cells {
+			streams = append(streams, c.Streams...)
+		}
+		for _, name := range results.Distinct(streams, func(s results.Stream) string { return s.Name }) {
 			var alone []*results.Cell
 			for _, c := range cells {
-				if one := c.Alone(stream.Name); one != nil {
+				if one := c.Alone(name); one != nil {
 					alone = append(alone, one)
 				}
 			}
 			section := v.latencies(alone)
-			section.ID, section.Title = "streams", fmt.Sprintf("%s, stream %s: latency", cells[0].Where(), stream.Name)
+			section.ID, section.Title = "streams", fmt.Sprintf("%s, stream %s: latency", cells[0].Where(), name)
 			all = append(all, section)
 		}
 	}

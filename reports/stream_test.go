@@ -58,6 +58,24 @@ func TestStreamsAreReported(t *testing.T) {
 	}
 }
 
+// The streams are those of all cells: the first one may have failed. The gap is that of the phase, and not of a stream.
+func TestStreamsOfSomeCells(t *testing.T) {
+	r := streamed()
+	first := r.Select((*results.Cell).Measured)[0]
+	first.Streams, first.Verdict = nil, results.Failed
+	second := *first
+	second.Trial, second.Streams = 2, streamed().Select((*results.Cell).Measured)[0].Streams
+	second.Gap, second.Evidence = &results.Gap{Seconds: 20, At: 3}, nil
+	r.Cells = append(r.Cells, second)
+	text := writtenOf(t, r, func(w io.Writer, r *results.Run) error { return writeText(w, r, 120) })
+	if !strings.Contains(text, "MEASURE, STREAM READERS: LATENCY") {
+		t.Errorf("it has no streams:\n%s", text)
+	}
+	if n := strings.Count(text, "operation: 20.0 s"); n != 1 {
+		t.Errorf("the gap is there %d times:\n%s", n, text)
+	}
+}
+
 // An operation of one stream only is in the log once, under its own name.
 func TestTags(t *testing.T) {
 	c := results.Cell{Streams: []results.Stream{

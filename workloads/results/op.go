@@ -302,7 +302,9 @@ func (c *Cell) Alone(stream string) *Cell {
 	if c.Evidence != nil {
 		*one.Evidence = *c.Evidence
 	}
-	one.Evidence.Late, one.Evidence.Queued, one.Evidence.Delays = s.Late, s.Queued, nil // delays are of the whole phase
+	// Delays, the gap and the timeline are those of the whole phase.
+	one.Evidence.Late, one.Evidence.Queued, one.Evidence.Delays = s.Late, s.Queued, nil
+	one.Gap, one.Timeline = nil, nil
 	return &one
 }
 
