@@ -131,7 +131,7 @@ func (f *compareFlags) compare(base, new string) (*compare.Comparison, error) {
 				folders = mapped(inside, func(name string) string { return filepath.Join(dir, filepath.Dir(name)) })
 			}
 		}
-		sides[i].Name = dir
+		sides[i].Name, sides[i].Folder = dir, folders[0]
 		for _, folder := range folders {
 			r, err := results.Open(folder)
 			if err != nil {

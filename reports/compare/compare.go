@@ -44,6 +44,7 @@ type Comparison struct {
 	Regressions []string `json:"regressions"`
 
 	options Options
+	folder  string // of a run of the base, whose results both builds can read
 }
 
 // Build is one side.
@@ -136,6 +137,7 @@ type Options struct {
 // the runs differ in more than the build, unless o.Force is set.
 func Runs(base, new Side, o Options) (*Comparison, error) {
 	c := &Comparison{Format: Format, Notes: []string{}, Regressions: []string{}, options: o}
+	c.folder = cmp.Or(base.Folder, base.Name)
 	both := [2]Side{base, new}
 	for side, to := range []*Build{&c.Base, &c.New} {
 		s := both[side]

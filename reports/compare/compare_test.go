@@ -33,7 +33,7 @@ func pairOf(n int) (base, new Side) {
 			r.Cells = append(r.Cells, c)
 		}
 	}
-	return Side{"old", []*results.Run{b}}, Side{"fresh", []*results.Run{f}}
+	return Side{Name: "old", Runs: []*results.Run{b}}, Side{Name: "fresh", Runs: []*results.Run{f}}
 }
 
 // change applies a change to an operation of all trials.
@@ -127,7 +127,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// The command that decides names the workload, and a build that is compared with itself is named as such, first.
+// The command that decides repeats the base's run, since a workload may be a file or have overrides, and a build that is compared with itself is named as such, first.
 func TestUndecided(t *testing.T) {
 	base, fresh := pairOf(3)
 	for _, r := range []*results.Run{base.Runs[0], fresh.Runs[0]} {
@@ -135,7 +135,7 @@ func TestUndecided(t *testing.T) {
 	}
 	c := compared(t, base, fresh, "*", false)
 	facts := c.Document().Facts
-	if equal := "both: the same workload, seed, mail, machine, limits, durability and settings"; facts[len(facts)-1] != equal {
+	if equal := "both: the same in all that is compared, but for the build"; facts[len(facts)-1] != equal {
 		t.Errorf("the facts are %q, want %q as the last", facts, equal)
 	}
 	first := c.Document().Sections[0].Says
@@ -147,7 +147,7 @@ func TestUndecided(t *testing.T) {
 		"Note: base and new are the same build; any difference is chance or the machine",
 		": INCONCLUSIVE: no regression, but latency has too few trials to show one.",
 		"Next: run about 10 interleaved trials of each build:",
-		": mailbench compare --base bin/old --new bin/new --trials 10 --run mine.yaml",
+		": mailbench compare --base bin/old --new bin/new --trials 10 --run '--from old'",
 	}
 	if !slices.Equal(said, want) {
 		t.Errorf("it says\n%s\nwant\n%s", strings.Join(said, "\n"), strings.Join(want, "\n"))
@@ -322,7 +322,7 @@ func TestInterleaved(t *testing.T) {
 		for i, second := range tc.new {
 			fresh.Cells = append(fresh.Cells, cell(i+1, second))
 		}
-		c := compared(t, Side{"old", []*results.Run{base}}, Side{"fresh", []*results.Run{fresh}}, "*", false)
+		c := compared(t, Side{Name: "old", Runs: []*results.Run{base}}, Side{Name: "fresh", Runs: []*results.Run{fresh}}, "*", false)
 		if c.Interleaved != tc.want {
 			t.Errorf("%v and %v: interleaved %v", tc.base, tc.new, c.Interleaved)
 		}
@@ -501,6 +501,10 @@ func TestInvalidTrialsGateNothing(t *testing.T) {
 	if f := figureOf(t, c, "list", "requests"); f.Verdict != CannotTell || len(c.Regressions) > 0 {
 		t.Errorf("with an invalid trial: %+v, regressions %v", f, c.Regressions)
 	}
+	var b bytes.Buffer
+	if err := text(c, &b, 300, false); err != nil || !strings.Contains(b.String(), "gates ignore its counters") {
+		t.Errorf("%v: the reason is not in\n%s", err, b.String())
+	}
 	new.Runs[0].Cells[1].Verdict = results.Invalid
 	new.Runs[0].Cells[1].Reason = &results.Reason{Code: "client-delays", Text: "client-bound: 9%; lower the rate"}
 	c = compared(t, base, new, "list.requests", false)
@@ -524,6 +528,17 @@ func TestTrialWithoutSuccess(t *testing.T) {
 	c = compared(t, base, new, "*", false)
 	if f := figureOf(t, c, "list", "errors"); f.Verdict != Worse || *f.New != 1 || len(judged(c, Better)) > 0 {
 		t.Errorf("errors of all trials: %s, %g; improvements %q", f.Verdict, *f.New, judged(c, Better))
+	}
+}
+
+// A trial without a metric hides it in no other trial: the value of a run is the median of all that have it.
+func TestTrialWithoutMetric(t *testing.T) {
+	base, _ := pairOf(4)
+	base.Runs[0].Cells[0].Ops["list"] = op(3, 1, 1)
+	for _, f := range Cells(base.Runs[0])[0].Figures {
+		if f.Op == "list" && f.Name == "p50" && (f.Base == nil || math.Round(*f.Base) != 202_000) {
+			t.Errorf("p50 of list is %v, want the median of 201, 202 and 203 µs", f.Base)
+		}
 	}
 }
 
@@ -576,8 +591,8 @@ func TestRefused(t *testing.T) {
 		"durability: default in old, memory in fresh":                   func(r *results.Run) { r.Config.Durability = "memory" },
 		"durability of embedded: power in old, process in fresh":        func(r *results.Run) { r.Cells[0].Durability = "process" },
 		"setting embedded.compression: snappy in old, none in fresh":    func(r *results.Run) { delete(r.Settings, "embedded.compression") },
-		"mail file: none in old, 1234567890 in fresh":                   func(r *results.Run) { r.Mail = &results.MailInfo{File: "a.mbox", SHA256: "1234567890"} },
-		"search for the highest rate: none in old, from 0/s up to 1.00M/s, within 5%, in steps of 5s in fresh": func(r *results.Run) {
+		"mail file: none in old, a.mbox 123456789012 in fresh":          func(r *results.Run) { r.Mail = &results.MailInfo{File: "a.mbox", SHA256: "1234567890123456"} },
+		"search for the highest rate: none in old, from the phase's rate up to 1.00M/s, within 5%, in steps of 5s in fresh": func(r *results.Run) {
 			r.Config.FindMax = &results.FindMax{Max: 1e6, Precision: 0.05, Step: 5}
 		},
 		"fresh was interrupted": func(r *results.Run) { r.Interrupted = true },
@@ -602,7 +617,7 @@ func TestRefused(t *testing.T) {
 			t.Errorf("of builds: %v, and held by a build is %v: %s", err, held, want)
 		}
 		// All runs of a side are of one commit.
-		twice := Side{base.Name, []*results.Run{base.Runs[0], fresh.Runs[0]}}
+		twice := Side{Name: base.Name, Runs: []*results.Run{base.Runs[0], fresh.Runs[0]}}
 		if _, err := Runs(twice, base, Options{Gates: gates, Builds: true}); err == nil && held {
 			t.Errorf("of builds: runs of one side differ in %s", want)
 		}

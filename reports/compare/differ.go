@@ -84,6 +84,10 @@ func differ(a, b *results.Run) (all []difference) {
 	if add("workload", a.Workload.Name, b.Workload.Name, false); len(all) == 0 {
 		firstLine("the workload", a.Workload.Text, b.Workload.Text, false)
 	}
+	mail, other := cmp.Or(a.Mail, &results.MailInfo{}), cmp.Or(b.Mail, &results.MailInfo{})
+	if cmp.Or(mail.SHA256, mail.File) != cmp.Or(other.SHA256, other.File) { // one file may have two names
+		add("mail file", named(mail.File, mail.SHA256), named(other.File, other.SHA256), false)
+	}
 	add("seed", strconv.FormatUint(a.Seed, 10), strconv.FormatUint(b.Seed, 10), false)
 	if len(all) == 0 { // another workload has other phases anyway
 		for i := range min(len(a.Phases), len(b.Phases)) {
@@ -93,7 +97,7 @@ func differ(a, b *results.Run) (all []difference) {
 				!slices.Equal(p.Trials[:trials], q.Trials[:trials]) {
 				all = append(all, difference{what: "the operations of phase " + p.Name + " are others"})
 			}
-			add("trace of phase "+p.Name, p.Trace, q.Trace, false) // of the whole file
+			add("trace of phase "+p.Name, named("", p.Trace), named("", q.Trace), false) // of the whole file
 		}
 	}
 	for _, s := range a.Schemas {
@@ -121,6 +125,9 @@ func differ(a, b *results.Run) (all []difference) {
 	return all
 }
 
+// named is a file with the begin of its checksum.
+func named(file, sum string) string { return strings.TrimSpace(file + " " + sum[:min(12, len(sum))]) }
+
 // properties are what runs that are compared must have in common, besides their plans: by engine what each reported in
 // its first measured cell, and for "" those of the whole run.
 func properties(r *results.Run) map[string]map[string]string {
@@ -142,11 +149,12 @@ func properties(r *results.Run) map[string]map[string]string {
 		"kept data folder": strconv.FormatBool(c.Data),
 		"segments":         strconv.Itoa(r.Generators()),
 	}
-	if r.Mail != nil {
-		own["mail file"] = cmp.Or(r.Mail.SHA256, r.Mail.File)
-	}
 	if f := c.FindMax; f != nil {
-		own["search for the highest rate"] = fmt.Sprintf("from %s up to %s, within %s, in steps of %gs", perSecond(f.From),
+		from := "the phase's rate"
+		if f.From > 0 {
+			from = perSecond(f.From)
+		}
+		own["search for the highest rate"] = fmt.Sprintf("from %s up to %s, within %s, in steps of %gs", from,
 			perSecond(f.Max), results.Percent(f.Precision), f.Step)
 	}
 	for name, value := range r.Settings {

@@ -116,7 +116,7 @@ func (c *Comparison) facts() []string {
 		fmt.Sprintf("trials: %d of base, %d of new, %s", base, fresh, how),
 	}
 	if len(c.Forced) == 0 {
-		facts = append(facts, "both: the same workload, seed, mail, machine, limits, durability and settings")
+		facts = append(facts, "both: the same in all that is compared, but for the build")
 	}
 	return facts
 }
@@ -138,7 +138,7 @@ func (c *Comparison) headline(s *document.Section, all, failing []*Figure) {
 	s.Say(document.Plain, "Next", next)
 	if trials > 0 {
 		s.Say(document.Command, "", fmt.Sprintf("mailbench compare --base bin/old --new bin/new --trials %d --run %s", trials,
-			shellquote.Join(c.Cells[0].trials[0].run.Workload.Name)))
+			shellquote.Join("--from "+shellquote.Join(c.folder))))
 	}
 	if len(c.Forced) > 0 {
 		s.Say(document.Bad, "Forced", "the runs differ in more than the build, so ratios may be caused by that: "+

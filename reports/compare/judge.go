@@ -65,6 +65,7 @@ func (f *Figure) judge(interleaved bool) {
 		if f.Gate && f.Verdict == Worse && !f.Measure.Timed() && !f.Measure.fraction && !f.cell.sequential() &&
 			slices.ContainsFunc(f.of.in, invalid) {
 			f.Verdict, f.Why, f.Exact = CannotTell, "a trial is invalid, and gates ignore its counters", false
+			f.Low, f.High = nil, nil
 		}
 	case e.Low >= -limit && e.High <= limit:
 		f.Verdict = Same

@@ -95,7 +95,7 @@ func (w noise) sides(random *rand.Rand, n int, turns bool) (base, new Side) {
 		}
 		r.Cells = append(r.Cells, c)
 	}
-	return Side{"base", []*results.Run{b}}, Side{"new", []*results.Run{f}}
+	return Side{Name: "base", Runs: []*results.Run{b}}, Side{Name: "new", Runs: []*results.Run{f}}
 }
 
 // execute makes an operation of a cell, and of its streams: the phase's percentiles lie between theirs.

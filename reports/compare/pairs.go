@@ -13,8 +13,9 @@ import (
 
 // Side is one side of a comparison: the runs of one build. Their trials are put together.
 type Side struct {
-	Name string // folder of the runs
-	Runs []*results.Run
+	Name   string // folder of the runs
+	Runs   []*results.Run
+	Folder string // the first run's, if it is not Name
 }
 
 // sides are the names of the sides. The two parts of a pair are in this order.
@@ -149,8 +150,9 @@ func (c *Cell) newFigure(s *series, m *Measure) Figure {
 	for i := range s.in {
 		o := &s.in[i]
 		v, invalid := m.time(o), o.cell.Verdict == results.Invalid
-		f.known = f.known && v > 0 && (invalid || !math.IsInf(v, 1))
-		if invalid || !f.known {
+		known := v > 0 && (invalid || !math.IsInf(v, 1))
+		f.known = f.known && known
+		if invalid || !known {
 			v = math.NaN()
 		}
 		f.times[o.side] = append(f.times[o.side], math.Log(v))
