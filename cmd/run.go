@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -76,9 +77,9 @@ func misplaced(known registry, args []string) error {
 		}
 		switch name := strings.Trim(arg, ", "); {
 		case slices.Contains(known.engineNames(), name):
-			return usagef("%s is no workload: name engines with --engine, separated by commas: --engine embedded,%s", name, name)
+			return usagef("%s is no workload: name engines with --engine, separated by commas: --engine %s", name, name)
 		case slices.Contains(known.modelNames(), name):
-			return usagef("%s is no workload: name models with --model, separated by commas: --model james,%s", name, name)
+			return usagef("%s is no workload: name models with --model, separated by commas: --model %s", name, name)
 		case slices.ContainsFunc(audits, func(a run.AuditMode) bool { return a.String() == name }):
 			return usagef("%s is no workload: write --verify=%s", name, name)
 		}
@@ -95,6 +96,17 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 	known, was, err := f.repeat(known, cmd.Flags(), args)
 	if err != nil {
 		return err
+	}
+	if was != nil { // the run that is repeated may have what these flags belong to
+		of := map[string]bool{"max-mail-size": f.mail != ""}
+		for _, name := range []string{"from-rate", "max-rate", "step-time", "precision"} {
+			of[name] = f.findMax.on
+		}
+		for _, name := range slices.Sorted(maps.Keys(of)) {
+			if cmd.Flags().Changed(name) && !of[name] {
+				return usagef("--%s does nothing: the run in %s has no such search or mail file; leave it out", name, f.from)
+			}
+		}
 	}
 	if known, err = f.ofSchema(cmd, known, args, was); err != nil {
 		return err

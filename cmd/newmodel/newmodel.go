@@ -76,7 +76,13 @@ func Write(dir string, m Module) ([]string, error) {
 	}
 	for i, name := range names {
 		if err := os.WriteFile(filepath.Join(dir, name), texts[i], 0o644); err != nil {
-			return nil, errors.Join(fmt.Errorf("write module: %w", err), os.RemoveAll(dir)) // it has nothing else
+			for _, written := range names[:i+1] {
+				_ = os.Remove(filepath.Join(dir, written))
+			}
+			if there == nil { // it was made here; it stays if somebody else wrote into it
+				_ = os.Remove(dir)
+			}
+			return nil, fmt.Errorf("write module: %w", err)
 		}
 	}
 	return names, nil
