@@ -21,10 +21,16 @@ func (v *run) growth() []document.Section {
 	curves := trials.Growths(v.Run)
 	verdict := document.Section{ID: "verdict"}
 	verdict.Say(document.Strong, "", v.grown(curves))
-	unclear := slices.DeleteFunc(slices.Clone(curves), func(g results.Growth) bool { return g.Class != growth.Unclear })
+	// A time may vary although what the operation does is the same at every size.
+	matter := slices.DeleteFunc(slices.Clone(curves), func(g results.Growth) bool {
+		return !g.Figure.Counted() && !slices.ContainsFunc(curves, func(o results.Growth) bool {
+			return o.Phase == g.Phase && o.Op == g.Op && o.Figure.Counted() && o.Class != growth.Flat
+		})
+	})
+	unclear := slices.DeleteFunc(slices.Clone(matter), func(g results.Growth) bool { return g.Class != growth.Unclear })
 	if len(unclear) > 0 {
 		verdict.Say(document.Plain, "Inconclusive", fmt.Sprintf(
-			"the growth of %d of %d metrics; add points over a wider range, then trials", len(unclear), len(curves)))
+			"the growth of %d of %d metrics; add points over a wider range, then trials", len(unclear), len(matter)))
 	}
 	all := []document.Section{verdict}
 	for _, of := range results.Grouped(curves, func(g results.Growth) string { return g.Phase }) {
@@ -70,7 +76,12 @@ func (v *run) grownSection(curves []results.Growth) document.Section {
 			op := models[0].Op
 			grows := func(g results.Growth) bool { return g.Class != growth.Flat }
 			if metric.of.Counted() && !slices.ContainsFunc(models, grows) {
-				if metric.of != results.Rows { // those scanned may grow
+				scanned := slices.DeleteFunc(slices.Clone(curves), func(g results.Growth) bool {
+					return g.Op != op || g.Figure != results.Examined
+				})
+				// Rows returned say nothing if those scanned grow, or if only some models report those.
+				if n := len(scanned); metric.of != results.Rows || n == 0 ||
+					n == len(models) && !slices.ContainsFunc(scanned, grows) {
 					flat = append(flat, op+" "+metric.of.Name())
 				}
 				continue

@@ -181,6 +181,37 @@ func TestScansAreNotFlat(t *testing.T) {
 	if got := text(r); strings.Contains(got, "login rows") {
 		t.Errorf("nobody knows what james examines, and the rows that it returns are called flat:\n%s", got)
 	}
+	for i := range r.Cells { // no model reports them
+		login := r.Cells[i].Ops["login"]
+		login.Store.RowsScanned = nil
+		r.Cells[i].Ops["login"] = login
+	}
+	if got := text(r); !strings.Contains(got, "login rows") {
+		t.Errorf("the rows returned are not called flat:\n%s", got)
+	}
+}
+
+// A time of an operation whose counters are the same at every size is not among the inconclusive metrics.
+func TestInconclusiveTimes(t *testing.T) {
+	r := swept()
+	for i := range r.Cells {
+		for _, name := range []string{"login", "list"} {
+			o := r.Cells[i].Ops[name]
+			o.Times.Response.P50 = []int64{40e3, 400e3, 20e3, 900e3, 10e3}[i/3]
+			r.Cells[i].Ops[name] = o
+			if name == "login" {
+				o.Store.RowsScanned = nil
+				r.Cells[i].Ops[name] = o
+			}
+		}
+	}
+	var b bytes.Buffer
+	if err := writeText(&b, r, 200); err != nil {
+		t.Fatal(err)
+	}
+	if want := "Inconclusive: the growth of 3 of 24 metrics"; !strings.Contains(b.String(), want) {
+		t.Errorf("not %q:\n%s", want, b.String())
+	}
 }
 
 func TestGrowthInOtherFormats(t *testing.T) {
