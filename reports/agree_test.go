@@ -257,8 +257,10 @@ func junitAgrees(t *testing.T, cells []raw, text string) {
 	if err := xml.Unmarshal([]byte(text), &got); err != nil {
 		t.Fatal(err)
 	}
-	outcomes := map[string]int{}
+	outcomes, doubts := map[string]int{}, 0
 	for _, c := range cells {
+		all, _ := c.at("doubts").([]any)
+		doubts += len(all)
 		switch c.at("verdict") {
 		case "ok":
 		case "failed":
@@ -290,6 +292,9 @@ func junitAgrees(t *testing.T, cells []raw, text string) {
 	s := got.Suites[0]
 	if s.Tests != outcomes["test"] || s.Failures != outcomes["failure"] || s.Errors != outcomes["error"] || *s.Skipped != outcomes["skipped"] || got.Skipped != nil || len(s.Cases) != s.Tests {
 		t.Errorf("%+v, want %v", s.junitCounts, outcomes)
+	}
+	if n := strings.Count(text, "warning: "); n != doubts {
+		t.Errorf("%d warnings, want %d: of phases in every state", n, doubts)
 	}
 	for _, want := range []string{
 		`name="measure: list.p99 &lt;20ms"`, `type="overloaded"`, `type="invalid"`, `type="empty"`, `type="failed"`, `type="missed"`, `type="unclear"`, `type="data"`,

@@ -231,14 +231,13 @@ func (s *junitSuite) add(k results.Key, part string, seconds float64, state juni
 // cell adds the test cases of a cell and of its objectives.
 func (s *junitSuite) cell(c *results.Cell, excused bool) {
 	state, said := failed, string(c.Verdict)
+	var doubts []string
+	for i := range c.Doubts {
+		doubts = append(doubts, "warning: "+words.OneLine(c.Doubts[i].String()))
+	}
 	switch {
 	case c.Verdict == results.OK:
-		state = passed
-		var doubts []string
-		for i := range c.Doubts {
-			doubts = append(doubts, "warning: "+c.Doubts[i].String())
-		}
-		said = strings.Join(doubts, "; ")
+		state, said = passed, ""
 	case c.Verdict == results.Failed:
 		state = stopped
 	case excused, c.Verdict == results.Invalid:
@@ -248,6 +247,7 @@ func (s *junitSuite) cell(c *results.Cell, excused bool) {
 		said = c.Reason.Text
 	}
 	s.add(c.Key, "", c.Seconds, state, string(c.Verdict), said)
+	s.Cases[len(s.Cases)-1].Out = strings.Join(doubts, "; ")
 	for _, a := range c.Objectives {
 		said := strings.TrimSuffix(strings.TrimPrefix(a.Shown+": "+a.Text, ": "), ": ")
 		state := failed

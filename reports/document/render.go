@@ -6,8 +6,8 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -382,6 +382,9 @@ func markdownTable(line func(string, ...any), t *Table) {
 	line("")
 }
 
+// signed matches numbers, with a range or without.
+var signed = regexp.MustCompile(`^[-+]?[0-9.]+( \([-+]?[0-9.]+ to [-+]?[0-9.]+\))?$`)
+
 // WriteCSV writes all tables of the document as CSV (RFC 4180), a line for each cell, with its table, the group and
 // the names of its row, its column, the unit, the value as the report prints it, and "best" if it is best or not
 // significantly worse, with "fewer fields" if it is so of less work.
@@ -390,9 +393,9 @@ func WriteCSV(w io.Writer, d *Document) error {
 	line := func(values ...string) {
 		for i := range values {
 			values[i] = words.OneLine(values[i])
-			// Spreadsheets run what begins like a formula, which a text of somebody else may. No name of mailbench's does.
-			_, err := strconv.ParseFloat(values[i], 64)
-			if err != nil && len(values[i]) > 1 && strings.ContainsRune("=+-@\t\r", rune(values[i][0])) {
+			// Spreadsheets run what begins like a formula, which a text of somebody else may. Numbers stay as they are, also
+			// those with a range, such as "-0.05 (-0.10 to 0.01)".
+			if !signed.MatchString(values[i]) && len(values[i]) > 1 && strings.ContainsRune("=+-@\t\r", rune(values[i][0])) {
 				values[i] = "'" + values[i]
 			}
 		}

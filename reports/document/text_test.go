@@ -28,13 +28,14 @@ func TestLongLead(t *testing.T) {
 
 // A text that a spreadsheet would run gets an apostrophe; numbers are as they are.
 func TestCSV(t *testing.T) {
-	table := &Table{Columns: []Column{{Left: true}, {Title: "a"}, {Title: "@b"}, {Title: "c", Unit: "ms"}}}
-	table.Add("", "=1+2", "-1", "-", Styled("+x\n", Best))
+	table := &Table{Columns: []Column{{Left: true}, {Title: "a"}, {Title: "@b"}, {Title: "c", Unit: "ms"}, {Title: "d"}}}
+	table.Add("", "=1+2", "-1", "-", Styled("+x\n", Best), "-0.05 (-0.10 to 0.01)")
 	var b strings.Builder
 	if err := WriteCSV(&b, &Document{Sections: []Section{{Title: "t", Table: table}}}); err != nil {
 		t.Fatal(err)
 	}
-	const want = "table,group,row,column,unit,value,mark\nt,,'=1+2,a,,-1,\nt,,'=1+2,'@b,,-,\nt,,'=1+2,c,ms,'+x ,best\n"
+	const want = "table,group,row,column,unit,value,mark\nt,,'=1+2,a,,-1,\nt,,'=1+2,'@b,,-,\nt,,'=1+2,c,ms,'+x ,best\n" +
+		"t,,'=1+2,d,,-0.05 (-0.10 to 0.01),\n"
 	if b.String() != want {
 		t.Errorf("got %q, want %q", b.String(), want)
 	}

@@ -39,7 +39,9 @@ func Write(w io.Writer, s Source) error {
 	d := reports.Of(s.Run, s.By)
 	addCharts(d, &s)
 	if len(s.Others) > 0 {
-		d.Sections = append(d.Sections, s.differences())
+		if about := s.differences(); len(about.Says) > 0 {
+			d.Sections = append(d.Sections, about)
+		}
 	}
 	return render(w, d, sectionView{
 		Section: &document.Section{ID: "provenance", Title: "Repeat it"},
