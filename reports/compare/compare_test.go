@@ -127,7 +127,8 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// The command that decides repeats the base's run, since a workload may be a file or have overrides, and a build that is compared with itself is named as such, first.
+// The command that decides repeats the base's run, since a workload may be a file or have overrides. A build that is
+// compared with itself is named as such, first.
 func TestUndecided(t *testing.T) {
 	base, fresh := pairOf(3)
 	for _, r := range []*results.Run{base.Runs[0], fresh.Runs[0]} {
