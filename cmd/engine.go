@@ -125,16 +125,20 @@ func newEngineDown(known registry) *cobra.Command {
 
 func newEngineLogs(known registry) *cobra.Command {
 	var dir, node string
+	var tail int
+	var follow bool
 	cmd := command("logs ENGINE", known.instance(false), func(cmd *cobra.Command, args []string) error {
 		in, err := openEngine(args[0], dir)
 		if err != nil {
 			return err
 		}
-		return in.Log(cmd.OutOrStdout(), node)
+		return in.Log(cmd.Context(), cmd.OutOrStdout(), node, tail, follow)
 	})
 	cmd.ValidArgs = launchable()
 	cmd.Flags().StringVar(&dir, "dir", "", "the instance's `DIR`, as given to engine up")
 	cmd.Flags().StringVar(&node, "node", "", "the `NODE`, as engine status names it (default: the first)")
+	cmd.Flags().Var(whole(&tail, 0, 1_000_000), "tail", "print the last `N` lines only; 0: all")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "print new lines, until Ctrl-C")
 	return cmd
 }
 

@@ -112,7 +112,7 @@ func (f *fault) ended(t *testing.T) (ended bool) {
 		}
 		ended = true
 		var log bytes.Buffer
-		if err := f.cluster.Log(&log, n.Name); err != nil {
+		if err := f.cluster.Log(t.Context(), &log, n.Name, 0, false); err != nil {
 			t.Fatal(err)
 		}
 		lines := slices.DeleteFunc(strings.Split(log.String(), "\n"), func(line string) bool {

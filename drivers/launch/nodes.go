@@ -2,7 +2,6 @@ package launch
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -179,21 +178,39 @@ func (in *Instance) logTail(n *Node) string {
 	return strings.TrimSpace(text)
 }
 
-// Log prints a node's log; "" is the first node.
-func (in *Instance) Log(w io.Writer, node string) error {
-	n, err := in.node(cmp.Or(node, in.state.Nodes[0].Name))
+// Log prints a node's log ("" is the first node), or its last lines (0: all). With follow it also
+// prints what the node logs later, until the context ends.
+func (in *Instance) Log(ctx context.Context, w io.Writer, node string, last int, follow bool) error {
+	if node == "" {
+		node = in.state.Nodes[0].Name
+	}
+	n, err := in.node(node)
 	if err != nil {
 		return err
 	}
 	f, err := private.OpenFile(in.logPath(n), os.O_RDONLY)
-	if err == nil {
-		defer f.Close()
-		_, err = io.Copy(w, f)
-	}
 	if err != nil {
 		return fmt.Errorf("read the log: %w", err)
 	}
-	return nil
+	defer f.Close()
+	var rest io.Reader = f
+	if last > 0 {
+		text, err := tailOf(f, 0, last)
+		if err != nil {
+			return fmt.Errorf("read the log: %w", err)
+		}
+		rest = strings.NewReader(text)
+	}
+	for ; ; rest = f {
+		if _, err := io.Copy(w, rest); err != nil || !follow {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
 }
 
 // tail returns the last lines of a text.
