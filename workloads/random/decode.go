@@ -23,7 +23,7 @@ type Form struct {
 	of   func(v []float64) Dist // the distribution with the values of the keys; nil: it has none
 }
 
-// FormKey is a key of a distribution: an exponent, or a size, count or time, which is above the one before it.
+// FormKey is a key of a distribution: an exponent, or a size, count or time, which is not below the one before it.
 type FormKey struct {
 	Name        string
 	Exponent    bool
@@ -118,7 +118,7 @@ func (r reader) dist(form *Form, n *yaml.Node) Dist {
 		least := max(k.least, above)
 		r.Check(v >= least, e.Value, "%s must be at least %s, found %s", what, r.text(least), r.text(v))
 		r.Check(k.most == 0 || v <= k.most, e.Value, "%s must be at most %s, found %s", what, r.text(k.most), r.text(v))
-		values[i], above = float64(v), v+1
+		values[i], above = float64(v), v
 	}
 	if len(r.Errs) > faults {
 		return nil

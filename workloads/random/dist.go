@@ -114,6 +114,9 @@ func (d Pareto) ratio() float64 { return math.Pow(float64(d.Low)/float64(d.High)
 // Mean implements Dist.
 func (d Pareto) Mean() float64 {
 	l, h, a := float64(d.Low), float64(d.High), d.Alpha
+	if d.Low == d.High {
+		return l
+	}
 	if math.Abs(a-1) < 1e-9 {
 		return l * math.Log(h/l) / (1 - l/h)
 	}

@@ -261,12 +261,31 @@ func TestDrawsAllocateNothing(t *testing.T) {
 	}
 }
 
+// A distribution of one value is one.
+func TestOneValue(t *testing.T) {
+	for _, text := range []string{
+		"{uniform: {min: 5, max: 5}}", "{lognormal: {median: 5, p99: 5}}", "{pareto: {min: 5, alpha: 1.2, max: 5}}", "{zipf: {s: 1, max: 1}}",
+	} {
+		var n yaml.Node
+		if err := yaml.Unmarshal([]byte(text), &n); err != nil {
+			t.Fatal(err)
+		}
+		var r Rand
+		r.Seed(1, 2, 3)
+		dec := strict.Decoder{}
+		d := DecodeDist(&dec, n.Content[0], "it", false)
+		if one := d.Draw(&r); len(dec.Errs) > 0 || d.Mean() != float64(one) || d.Draw(&r) != one {
+			t.Errorf("%s: %v, %v", text, d, dec.Errs)
+		}
+	}
+}
+
 func TestMessagesNameWhatIsMeant(t *testing.T) {
 	for text, want := range map[string]string{
 		"{lognorml: {median: 1, p99: 2}}": `did you mean "lognormal"`,
 		"[1]":                             "it must be one distribution, found a list",
 		"{uniform: {min: 1, mx: 2}}":      `unknown key "mx" in uniform of it; did you mean "max"`,
-		"{uniform: {min: 3, max: 2}}":     "max of it must be at least 4, found 2",
+		"{uniform: {min: 3, max: 2}}":     "max of it must be at least 3, found 2",
 		"{zipf: {s: 0, max: 2}}":          "s of it must be a number from 0.01 to 20",
 	} {
 		var n yaml.Node
