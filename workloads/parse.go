@@ -193,7 +193,12 @@ func (d *decoder) phasesOf(list, of *yaml.Node) []*yaml.Node {
 		if i := keyIn(body, "name"); i >= 0 {
 			name = body.Content[i+1].Value
 		}
-		switch known = append(known, kind, name); of.Value {
+		for _, one := range []string{kind, name} {
+			if !slices.Contains(known, one) {
+				known = append(known, one)
+			}
+		}
+		switch of.Value {
 		case name:
 			named = append(named, body)
 		case kind:
@@ -204,7 +209,7 @@ func (d *decoder) phasesOf(list, of *yaml.Node) []*yaml.Node {
 		named = kinds
 	}
 	if len(named) == 0 {
-		d.Unknown(of, "phase", of.Value, "in phases", slices.Compact(known))
+		d.Unknown(of, "phase", of.Value, "in phases", known)
 	}
 	return named
 }
@@ -307,7 +312,9 @@ func (d *decoder) fill(n *yaml.Node, f map[string]strict.Entry, where string, in
 		switch {
 		case ok && form.read != nil:
 			if value := reflect.ValueOf(form.read(d, &k, e.Value, what)); value.IsValid() {
-				to := made(v.FieldByIndex(k.field))
+				field := v.FieldByIndex(k.field)
+				field.SetZero() // a pointer may be that of a phase, which its streams share
+				to := made(field)
 				to.Set(value.Convert(to.Type()))
 			}
 		case ok && form.below != "":

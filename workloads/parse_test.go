@@ -88,12 +88,41 @@ func TestOverrides(t *testing.T) {
 		"phases.measure.ratee=1":   `--set "phases.measure.ratee=1":1:16: unknown key "ratee" in phase measure; did you mean "rate"?`,
 		"phases.measure=1":         `--set "phases.measure=1":1:8: expected phases.PHASE.KEY=VALUE, such as phases.measure.rate=100/s`,
 		"phases.measure.rate=-1/s": `--set "phases.measure.rate=-1/s":1:21: rate of phase measure: rate -1/s is out of range; expected 1/h to 100000000/s`,
+		"conclusion={models: 5}":   `--set "conclusion={models: 5}":1:21: conclusion.models must be a name or a list of names, found the number 5`,
+		"expect={models: 5}":       `--set "expect={models: 5}":1:17: expect.models must be a mapping, as in models: {NAME: {p99: <50ms}}, found the number 5`,
+		"sweep={population: {}}":   `--set "sweep={population: {}}":1:20: sweep.population is empty; leave it out`,
 		"mail.body={":              `--set "mail.body={":1:11: "{" is not a value; expected a number, text or YAML such as {constant: 8KB}`,
 		"mail.body={constant: x}":  `--set "mail.body={constant: x}":1:22: mail.body: "x" is not a size; expected a number, with a unit or none (B, KB, MB, GB, KiB, MiB, GiB)`,
 	} {
 		if _, err := Bundled("quick", override); err == nil || err.Error() != want {
 			t.Errorf("--set %s:\n%v, want\n%s", override, err, want)
 		}
+	}
+}
+
+// A stream's access is its own: the phase's, that of other streams and that of the workload stay.
+func TestAccessOfStreams(t *testing.T) {
+	w, err := Parse("x.yaml", []byte(`
+version: 1
+name: x
+population: {users: 3, folders: {uniform: {min: 0, max: 2}}, messages: 1}
+phases:
+  - load: {}
+  - measure:
+      duration: 1s
+      access: {deep_share: 0.5, users: uniform}
+      streams:
+        - {rate: 1/s, mix: {list: 1}, access: {deep_share: 0.25}}
+        - {rate: 1/s, mix: {move: 1}}
+        - {rate: 1/s, mix: {list: {weight: 1, access: {deep_share: 1}}}, access: {users: latest}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := w.Phases[1]
+	got := []float64{w.Keys.Deep, p.Keys.Deep, p.Streams[0].Keys.Deep, p.Streams[1].Keys.Deep, p.Streams[2].Keys.Deep}
+	if !slices.Equal(got, []float64{0, 0.5, 0.25, 0.5, 0.5}) || p.Streams[0].Keys.Users.Latest || !p.Streams[2].Keys.Users.Latest {
+		t.Errorf("deep_share of the workload, its phase and three streams is %v", got)
 	}
 }
 
