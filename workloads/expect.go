@@ -51,7 +51,12 @@ func (d *decoder) expect(n *yaml.Node) {
 // expectation reads one metric and its bound. The keys above may name what it is for: models, james, list.p99.
 func (d *decoder) expectation(l *leaf) {
 	var o results.Objective
-	for len(l.keys) > 2 && slices.Contains(names(sectionKeys("expect")), l.keys[0].Value) {
+	for slices.Contains(names(sectionKeys("expect")), l.keys[0].Value) {
+		if len(l.keys) <= 2 {
+			d.Fail(l.value, "expect.%s must be a mapping, as in %s: {NAME: {p99: <50ms}}, found %s", l.name(), l.keys[0].Value,
+				strict.Found(l.value))
+			return
+		}
 		if !d.selects(l.keys[0].Value, l.keys[1], &o) {
 			return
 		}
@@ -94,15 +99,23 @@ func (d *decoder) selects(section string, n *yaml.Node, o *results.Objective) bo
 		o.Stream = n.Value
 		for p := range d.w.measured(o.Phase) {
 			for i := range p.Streams {
-				known = append(known, p.Streams[i].Name)
+				if p.HasStreams() {
+					known = append(known, p.Streams[i].Name)
+				}
 			}
 		}
 	}
-	ok := known == nil && section != "streams" || slices.Contains(known, n.Value)
-	if !ok {
+	last := len(d.Errs) - 1
+	switch {
+	case known == nil && section != "streams" || slices.Contains(known, n.Value):
+		return true
+	case last >= 0 && d.Errs[last].Pos == d.At(n): // of the bound before, below the same key
+	case known == nil:
+		d.Fail(n, "unknown stream %q in expect.streams: no measured phase has streams", n.Value)
+	default:
 		d.Unknown(n, strings.TrimSuffix(section, "s"), n.Value, "in expect."+section, known)
 	}
-	return ok
+	return false
 }
 
 // measured are the measured phases, or the one of that name.
@@ -164,6 +177,9 @@ func parseBound(o *results.Objective, n *yaml.Node) (example string) {
 		number, percent := strings.CutSuffix(value, "%")
 		v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 		o.Bound, ok, example = v/100, ok && err == nil && percent && v >= 0 && v <= 100, "<0.1%"
+		if o.Figure == achieved {
+			example = `">=99%"`
+		}
 	default:
 		v, err := time.ParseDuration(value)
 		o.Bound, ok, example = float64(v), ok && err == nil && v > 0, "<20ms"
@@ -174,20 +190,27 @@ func parseBound(o *results.Objective, n *yaml.Node) (example string) {
 	return example
 }
 
-// conclusion reads the sentences with which the workload answers its question, and checks what they name.
+// conclusion reads the sentences with which the workload answers its question, and checks their form.
 func (d *decoder) conclusion(n *yaml.Node) {
 	a := &d.w.Answer
 	f := d.section(n, "conclusion", a, sectionKeys("conclusion"))
-	if e, ok := f["models"]; ok {
-		for _, n := range d.List(e.Value, "conclusion.models") {
-			d.Check(!strings.ContainsAny(n.Value, `./\`), n, // a workload names no files, since it may be a stranger's
-				"conclusion.models names models and variants, found the file %q; name files with -m", n.Value)
-		}
+	for _, n := range items(f["models"].Value) {
+		d.Check(!strings.ContainsAny(n.Value, `./\`), n, // a workload names no files, since it may be a stranger's
+			"conclusion.models names models and variants, found the file %q; name files with -m", n.Value)
 	}
-	if e, ok := f["text"]; ok {
-		for _, n := range d.List(e.Value, "conclusion.text") {
-			_, err := answer.Parse(n.Value)
-			d.Check(err == nil, n, "conclusion.text: %v", err)
-		}
+	for _, n := range items(f["text"].Value) {
+		_, err := answer.Parse(n.Value)
+		d.Check(err == nil, n, "conclusion.text: %v", err)
 	}
+}
+
+// items are those of a list, or one for a text. Whether it is a list of texts was checked before.
+func items(n *yaml.Node) []*yaml.Node {
+	switch {
+	case n == nil || n.Kind == yaml.MappingNode:
+		return nil
+	case n.Kind == yaml.ScalarNode:
+		return []*yaml.Node{n}
+	}
+	return n.Content
 }

@@ -71,6 +71,13 @@ func (d *decoder) rate(k *key, n *yaml.Node, what string) any {
 	if n.Kind != yaml.ScalarNode && k.form == "rate" {
 		return nil
 	}
+	return d.plainRate(n, what)
+}
+
+func (d *decoder) plainRate(n *yaml.Node, what string) Rate {
+	if !d.Check(n.Kind == yaml.ScalarNode, n, "%s must be a rate such as 2000/s, found %s", what, strict.Found(n)) {
+		return Rate{}
+	}
 	r, err := ParseRate(n.Value)
 	d.Check(err == nil, n, "%s: %v", what, err)
 	return r

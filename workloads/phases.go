@@ -10,6 +10,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/mailbench/mailbench/schemas/strict"
+	"github.com/mailbench/mailbench/workloads/random"
 )
 
 // phases reads the list of phases and checks that each finds what it needs.
@@ -58,11 +59,12 @@ func (d *decoder) phase(n *yaml.Node) *yaml.Node {
 		d.Unknown(key, "phase", key.Value, "in phases", phaseNames[:])
 		return nil
 	}
-	p := Phase{
-		Kind: PhaseKind(i), Name: key.Value, Patterns: d.w.Patterns, Messages: 5, Number: len(d.w.Phases),
+	p := Phase{Kind: PhaseKind(i), Name: key.Value, Patterns: d.w.Patterns, Number: len(d.w.Phases)}
+	if p.Kind == Interrupt {
+		p.Messages = interruptMessages
 	}
 	f, where := d.paced(&p, value, "phase ", "", sectionKeys(key.Value))
-	if p.Runs() {
+	if p.Runs() && value.Kind == yaml.MappingNode { // anything else is a fault already
 		if f["duration"].Value == nil && f["operations"].Value == nil && f["replay"].Value == nil { // a trace has an end
 			d.Fail(key, "%s has neither duration nor operations; expected how long it runs, such as duration: 30s", where)
 		}
@@ -71,6 +73,8 @@ func (d *decoder) phase(n *yaml.Node) *yaml.Node {
 			p.Replay.Speed = cmp.Or(p.Replay.Speed, 1)
 		case f["streams"].Value != nil:
 			d.streams(&p, f["streams"].Value, where)
+			d.Check(p.Workers == 0 || p.Arrivals != Closed, f["concurrency"].Key,
+				"%s has both clients and concurrency; keep one of them", where)
 		default:
 			if d.stream(&p, key, f, where); p.Session != nil { // the only stream of the phase, without a name
 				one := p
@@ -86,6 +90,9 @@ func (d *decoder) phase(n *yaml.Node) *yaml.Node {
 	d.w.Phases = append(d.w.Phases, p)
 	return key
 }
+
+// interruptMessages is how many messages an interrupt is about if the file does not say.
+const interruptMessages = 5
 
 // paced reads the keys of a phase or stream but for those that depend on others, and returns them and what to call it
 // in messages: kind, its name and what it is of.
@@ -110,7 +117,6 @@ func exclusive() [][2]string {
 		{"rate", "clients"},
 		{"clients", "arrivals"},
 		{"clients", "concurrency"},
-		{"clients", "remote_rate"},
 		{"mix", "session"},
 		{"replay", "streams"},
 		{"replay", "remote_rate"},
@@ -163,7 +169,7 @@ func (d *decoder) possible(p *Phase, at *yaml.Node) {
 	if len(d.Errs) > faults {
 		w.NoFiles, d.Errs = slices.Clone(d.Errs[faults:]), d.Errs[:faults]
 	}
-	folders := !w.Population.Shared && w.Population.Folders.Mean() > 1
+	folders := !w.Population.Shared && w.Population.Folders != random.Dist(random.Constant{Value: 1})
 	needs(Move, folders, "users with two folders or more (population.folders)")
 	needs(Label, folders, "users with two folders or more (population.folders)")
 	needs(Restore, p.Mix.Has(Delete), "delete in the same mix")
@@ -218,11 +224,13 @@ func (d *decoder) streams(p *Phase, n *yaml.Node, where string) {
 		f, what := d.paced(&one, item, "stream ", " of "+where, sectionKeys("stream"))
 		d.Check(!named[one.Name], item, "two streams of %s have the name %s; give this one another name (name: …)", where, one.Name)
 		named[one.Name] = true
-		d.stream(&one, item, f, what)
-		d.Check(one.Session != nil || f["mix"].Value != nil, item,
-			"%s has neither mix nor session; expected the operations and their weights, as in {list: 50, open: 25}", what)
-		d.Check(i == 0 || (one.Arrivals == Closed) == (p.Streams[0].Arrivals == Closed), item,
-			"%s: one stream has clients and another a rate; a phase is an open loop or a closed one", what)
+		if item.Kind == yaml.MappingNode { // anything else is a fault already
+			d.stream(&one, item, f, what)
+			d.Check(one.Session != nil || f["mix"].Value != nil, item,
+				"%s has neither mix nor session; expected the operations and their weights, as in {list: 50, open: 25}", what)
+			d.Check(i == 0 || (one.Arrivals == Closed) == (p.Streams[0].Arrivals == Closed), item,
+				"%s: one stream has clients and another a rate; a phase is an open loop or a closed one", what)
+		}
 		p.Streams = append(p.Streams, one)
 	}
 	p.sum()

@@ -156,8 +156,7 @@ func (d *decoder) rates(n *yaml.Node, whole time.Duration, where string) (s Shap
 	}
 	parts := time.Duration(len(n.Content))
 	for i, item := range n.Content {
-		r, err := ParseRate(item.Value)
-		d.Check(err == nil, item, "%s: %v", where, err)
+		r := d.plainRate(item, "a rate of "+where)
 		from, to := whole*time.Duration(i)/parts, whole*time.Duration(i+1)/parts
 		s = append(s, Piece{to - from, r.PerSecond(), r.PerSecond()})
 	}

@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"strings"
 	"unicode/utf8"
 
@@ -107,15 +106,19 @@ func definitions() object {
 	return defs
 }
 
-// expectSchema is the schema of expect: metrics of one operation of those or of all together, as one key or below
-// the operation.
+// expectSchema is the schema of expect: metrics of one operation of those or of all together. Each dot of a name may
+// be a mapping.
 func expectSchema(ops string) object {
-	all := func(key string, value object) object { return object{"^(" + key + ")$": value} }
-	metrics := strings.ReplaceAll(strings.Join(Metrics, "|"), ".", `\.`)
-	bounds := all("(("+ops+`)\.)?(`+metrics+")", ref("bound"))
-	maps.Copy(bounds, all(ops, object{
-		"type": "object", "patternProperties": all(metrics, ref("bound")), "additionalProperties": false,
-	}))
+	below := func(patterns object) object {
+		return object{"type": "object", "patternProperties": patterns, "additionalProperties": false}
+	}
+	all := func(names []string) string { return strings.ReplaceAll(strings.Join(names, "|"), ".", `\.`) }
+	times := below(object{"^(" + all(timesOf("")) + ")$": ref("bound")})
+	metrics := func(prefix string) object {
+		return object{"^" + prefix + "(" + all(Metrics) + ")$": ref("bound"), "^" + prefix + "(service|wait)$": times}
+	}
+	bounds := metrics("((" + ops + `)\.)?`)
+	bounds["^("+ops+")$"] = below(metrics(""))
 	selects := object{}
 	for _, s := range sectionKeys("expect") {
 		selects[s.name] = object{"description": s.doc, "type": "object", "additionalProperties": ref("expect")}

@@ -155,6 +155,7 @@ func (d *decoder) leaves(n *yaml.Node, name string, above ...*yaml.Node) (all []
 	for _, e := range d.Mapping(n, name) {
 		keys := append(slices.Clone(above), e.Key)
 		if e.Value.Kind == yaml.MappingNode {
+			d.Check(len(e.Value.Content) > 0, e.Value, "%s.%s is empty; leave it out", name, e.Name)
 			all = append(all, d.leaves(e.Value, name+"."+e.Name, keys...)...)
 			continue
 		}

@@ -234,7 +234,7 @@ type How struct {
 	Size       random.Dist   `key:"size" form:"sizes" least:"1" most:"message" of:"deliver" doc:"bytes of the whole message: text, and above 64KiB a file and 8KiB of text (default: that of mail); generated mail only"`
 	Flags      []Mark        `key:"flags" form:"flags" of:"flag" doc:"which flags, each equally often: seen, answered, flagged, deleted, draft, user (default seen); a model without one does not get it"`
 	On         *float64      `key:"set_share" form:"share" of:"flag label subscribe" doc:"share of operations that set the flag; the others clear it (default 0.5)"`
-	Width      float64       `key:"range" form:"share" of:"slice" doc:"the size of a slice: a share of the messages (default 0.01)"`
+	Width      float64       `key:"range" form:"share" least:"0.000001" of:"slice" doc:"the size of a slice: a share of the messages (default 0.01)"`
 	From       int64         `key:"from" form:"size" least:"0" most:"message" of:"range" doc:"where in the message a range begins (default 0)"`
 	Bytes      int64         `key:"bytes" form:"size" least:"1" most:"message" of:"range" doc:"how many bytes a range has (default 64KiB)"`
 	Items      random.Dist   `key:"items" form:"sizes" least:"1" most:"messages" of:"pattern" doc:"how many keys a list of a pattern has (in), and how many rows a repeated part of a batch (each; default 10)"`

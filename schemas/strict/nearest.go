@@ -58,7 +58,8 @@ func Renamed(word string) string { return synonyms[strings.ReplaceAll(word, " ",
 // one with the fewest single-letter edits, if they are at most a third of the bytes of word, or one
 // edit for a short word. It returns "" if none is near.
 func Nearest(word string, known []string) string {
-	word = strings.NewReplacer("_singly", "_unbatched", "_apart", "_unbatched").Replace(word) // of patterns
+	// Parts of the names of patterns and metrics.
+	word = strings.NewReplacer("_singly", "_unbatched", "_apart", "_unbatched", "p999", "p99.9").Replace(word)
 	plain := strings.NewReplacer("_", "-", " ", "-").Replace(strings.ToLower(strings.TrimPrefix(word, "--")))
 	head, rest, dotted := strings.Cut(plain, ".")
 	meant := synonyms[head]
