@@ -62,7 +62,7 @@ func (w *filling) say(s *Sentence) (said string) {
 		if err != nil {
 			return inconclusive + err.Error()
 		}
-		if strings.HasSuffix(said, " 1") {
+		if strings.HasSuffix(" "+said, " 1") {
 			p.text = afterOne.ReplaceAllString(p.text, " $1")
 		}
 		said += p.text + text
@@ -166,7 +166,10 @@ func (w *filling) column(m metric) (trials.Column, error) {
 		}
 	}
 	row := cs.Row(m.op)
+	ran := func(c *results.Cell) bool { return c.Model == m.model && c.Engine == w.engine }
 	switch {
+	case m.model != "" && len(w.run.Select(ran)) == 0:
+		return nil, fmt.Errorf("%s did not run: add -m %s", m.model, m.model)
 	case row.Trials == 0:
 		return nil, fmt.Errorf("%s was not measured", m)
 	case slices.ContainsFunc(cs, func(c *results.Cell) bool { return c.Phase != cs[0].Phase }):

@@ -94,7 +94,7 @@ func TestSentences(t *testing.T) {
 		"{move.atomic of oracle at 100}":                                               "inconclusive: the schema of oracle does not declare page",
 		"It answers {row-cache.hits of james at 100}.":                                 "It answers 81%.",
 		"It answers {row-cache.hits of oracle at 100}.":                                "inconclusive: no read of oracle used a row cache; on embedded there is none, or it has no size",
-		"{move.requests of datastax at 100}":                                           "inconclusive: move.requests of datastax at 100 was not measured",
+		"{move.requests of datastax at 100}":                                           "inconclusive: datastax did not run: add -m datastax",
 		"{list.requests of james at 100}":                                              "inconclusive: list.requests of james at 100 was not measured",
 		"{move.scanned of james at 100}":                                               "inconclusive: move.scanned of james at 100 is not known well enough",
 	} {
