@@ -63,6 +63,29 @@ func TestDistributions(t *testing.T) {
 	}
 }
 
+// The largest of many values are drawn, and half of the values, which are one, are half of what is drawn.
+func TestManyValues(t *testing.T) {
+	const n = 200_000
+	values := slices.Repeat([]int64{1, 2}, n/2)
+	for i := range largest {
+		values[i] = 1_000_000 + int64(i)
+	}
+	d := distOf(values).(random.Empirical)
+	last := d[len(d)-2:]
+	if last[0].Fraction >= 1 || last[0].Value != last[1].Value || math.Abs(d.Mean()-(1.5+1e6*largest/n)) > 0.5 {
+		t.Errorf("the largest values are never drawn: %s", d)
+	}
+}
+
+// A rate below one a second is written in the unit in which it is above one.
+func TestRates(t *testing.T) {
+	for rate, want := range map[float64]string{200: "200/s", 0.5: "30/min", 10.0 / 3600: "10/h", 1.0 / 3600: "1/h", 1.5: "1.5/s"} {
+		if got := written(rate); got != want {
+			t.Errorf("%g a second is %s, want %s", rate, got, want)
+		}
+	}
+}
+
 const known = `
 version: 1
 name: known

@@ -45,7 +45,7 @@ func (s *Sample) Workload() string {
 	} else {
 		w.text("      # rate and mix: not measured: mail has deliveries only. Add the operations of its readers")
 		w.text("      # (list: 50, open: 25, …), or fit a trace with it: --trace")
-		w.text("      rate: %s\n      mix: {deliver: 1}", perSecond(usualRate))
+		w.text("      rate: %s\n      mix: {deliver: 1}", written(usualRate))
 	}
 	return w.String()
 }
@@ -90,12 +90,13 @@ func distOf(s []int64) random.Dist {
 	if len(at) == 1 {
 		return random.Constant{Value: random.Size(at[0])}
 	}
+	digits := max(4, len(strconv.Itoa(len(s)))) // with which the share of one value is above 0
 	var d random.Empirical
 	for _, v := range at {
 		below, _ := slices.BinarySearch(s, v)
 		upTo, _ := slices.BinarySearch(s, v+1)
 		for _, n := range []int{below, upTo} {
-			d = append(d, random.Point{Value: random.Size(v), Fraction: scalar.Round(float64(n)/float64(len(s)), 4)})
+			d = append(d, random.Point{Value: random.Size(v), Fraction: scalar.Round(float64(n)/float64(len(s)), digits)})
 		}
 	}
 	return slices.Compact(d)
@@ -174,10 +175,10 @@ func uneven(counts []float64) bool {
 	return stat.ChiSquare(counts, even) > k+5*math.Sqrt(2*k)
 }
 
-// Bounds of written rates: a minute at the least rate must measure something, and a client must be able to offer
-// the highest one. usualRate is that of mail, which has none.
+// Bounds of written rates: the least that the language has, and the highest that a client is able to offer.
+// usualRate is that of mail, which has none.
 const (
-	leastRate = 1.0
+	leastRate = 1.0 / 3600
 	mostRate  = 100_000.0
 	usualRate = 50.0
 )
@@ -186,9 +187,11 @@ const (
 func (w *writer) rate() {
 	times := w.s.times
 	rate := float64(len(times)-1) / max(times[len(times)-1]-times[0], 1e-9)
-	w.text("      # rate: the mean is %.4g/s (here at least %g/s, at most %g/s); a replay has its changes",
-		rate, leastRate, mostRate)
-	w.text("      rate: %s\n      arrivals: poisson", perSecond(min(max(leastRate, rate), mostRate)))
+	w.text("      # rate: the mean is %.4g/s (here at least 1/h, at most %g/s); a replay has its changes", rate, mostRate)
+	if rate < 1 {
+		w.text("      # Few operations are measured at this rate: set a longer duration or a higher rate")
+	}
+	w.text("      rate: %s\n      arrivals: poisson", written(min(max(leastRate, rate), mostRate)))
 }
 
 // mix writes the operations of a trace, without those that the workload cannot do.
@@ -233,5 +236,14 @@ func share(n, of int) string { return number(scalar.Round(float64(n)/float64(of)
 
 func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// perSecond is a rate as the language writes it.
-func perSecond(v float64) string { return number(scalar.Round(v, 3)) + "/s" }
+// written is a rate a second as the language writes it.
+func written(rate float64) string {
+	unit, v := "/s", rate
+	if v < 1 {
+		unit, v = "/min", rate*60
+	}
+	if v < 1 {
+		unit, v = "/h", max(1, rate*3600)
+	}
+	return number(scalar.Round(v, 3)) + unit
+}
