@@ -327,10 +327,17 @@ type ownStream struct {
 	users   int
 }
 
+// mostForeign bounds how many operations of other segments may follow each other. In a closed loop without operations
+// of the segment's users, Next would never return.
+const mostForeign = 10_000_000
+
 // Next implements Stream.
 func (s *ownStream) Next(now time.Duration, o *Operation) (due time.Duration, ok bool) {
 	due, ok = s.Stream.Next(now, o)
-	for ok && !s.segment.Has(o.User) {
+	for n := 0; ok && !s.segment.Has(o.User); n++ {
+		if n == mostForeign {
+			return 0, false
+		}
 		due, ok = s.Stream.Next(now, o)
 	}
 	if !ok {

@@ -132,6 +132,21 @@ phases:
 	}
 }
 
+// A closed loop that has no operations of the segment's users ends.
+func TestSegmentWithoutOperations(t *testing.T) {
+	w := read(t, "version: 1\nname: far\npopulation: {users: 2, messages: 1}\naccess: {users: {latest: {theta: 20}}}\n"+
+		"phases: [{load: {}}, {measure: {duration: 1s, clients: 2, mix: {list: 1}}}]\n")
+	c := censusOf(t, w)
+	c.shared = true // each operation draws no folder
+	var o Operation
+	for index := range 2 {
+		s := StreamOf(w, &w.Phases[1], c.OfSegment(Segment{Index: index + 1, Of: 2}))
+		for range 3 {
+			s.Next(0, &o)
+		}
+	}
+}
+
 // A workload that cannot be divided is refused.
 func TestSegmentsRefused(t *testing.T) {
 	for text, of := range map[string]int{

@@ -278,6 +278,7 @@ func (o *Operation) digest(h hash.Hash, due time.Duration) {
 			{uint64(o.Age), 0},
 			{uint64(o.Think), 0},
 			{uint64(o.Timeout), 0},
+			{}, // of an earlier version: the others keep their numbers
 			{math.Float64bits(o.how.Width), 0},
 			{uint64(o.From), 0},
 			{uint64(o.Bytes), workloads.DefaultRange},
