@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"slices"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
@@ -21,10 +20,11 @@ import (
 	"github.com/mailbench/mailbench/workloads/plan"
 )
 
-// SampleSize is how many messages a sample has, unless the load has fewer.
+// SampleSize is how many messages the sample of a forecast has, unless the load or the file of mail has fewer.
 const SampleSize = 2000
 
-// Of returns the population of a workload. Its sample is the first size messages of the load.
+// Of returns the population of a workload. Its sample is the first messages of the load, up to size, and no message
+// of a file twice.
 // It grows as it did in the year of the load. The mix of the last measured phase with
 // deliveries says how many messages are deleted and moved.
 func Of(ctx context.Context, w *workloads.Workload, mail messages.Source, size int) (*forecast.Population, error) {
@@ -162,38 +162,25 @@ func Compress(
 	if err != nil {
 		return nil, fmt.Errorf("population: %w", err)
 	}
-	var raw, bodies, attachments []byte // each as a column of a table would have it
+	raw, bodies, attachments := column{by: by}, column{by: by}, column{by: by}
 	n := 0
 	for m, err := range first(ctx, c, source, compressedMost) {
 		if err == nil {
-			raw, err = mail.AppendContent(raw, m.Raw)
-		}
-		if err == nil {
-			bodies, err = mail.AppendContent(bodies, m.Body.Content)
+			err = cmp.Or(raw.add(m.Raw), bodies.add(m.Body.Content))
 		}
 		for i := 0; i < len(m.Attachments) && err == nil; i++ {
-			attachments, err = mail.AppendContent(attachments, m.Attachments[i].Content)
+			err = attachments.add(m.Attachments[i].Content)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("compress a sample of the mail: %w", err)
 		}
-		if n++; len(raw) >= compressedBytes {
+		if n++; raw.in >= compressedBytes {
 			break
 		}
 	}
-	left := func(column []byte) float64 { // the share of its bytes
-		if len(column) == 0 {
-			return 1
-		}
-		out := 0
-		for block := range slices.Chunk(column, by.Block) {
-			out += by.Compressed(block)
-		}
-		return float64(out) / float64(len(column))
-	}
 	return &forecast.Compressed{
 		Compressor: by.Name, Block: by.Block, Messages: n,
-		Raw: left(raw), Bodies: left(bodies), Attachments: left(attachments),
+		Raw: raw.left(), Bodies: bodies.left(), Attachments: attachments.left(),
 	}, nil
 }
 
@@ -201,6 +188,42 @@ const (
 	compressedMost  = 500
 	compressedBytes = 32 << 20
 )
+
+// column compresses contents one after another, as a column of a table has them. It holds one block of them.
+type column struct {
+	by      *forecast.Compression
+	block   []byte
+	in, out int // bytes of contents, and of full blocks when they are compressed
+}
+
+// add adds a content, and compresses the blocks that it fills.
+func (c *column) add(content mail.Content) error {
+	for off, size := int64(0), content.Size(); off < size; {
+		at := len(c.block)
+		n := min(size-off, int64(c.by.Block-at))
+		c.block = append(c.block, make([]byte, n)...)
+		if err := mail.ReadFull(content, c.block[at:], off); err != nil {
+			return err
+		}
+		off, c.in = off+n, c.in+int(n)
+		if len(c.block) == c.by.Block {
+			c.out += c.by.Compressed(c.block)
+			c.block = c.block[:0]
+		}
+	}
+	return nil
+}
+
+// left is the share of the bytes that is left.
+func (c *column) left() float64 {
+	switch {
+	case c.in == 0:
+		return 1
+	case len(c.block) == 0:
+		return float64(c.out) / float64(c.in)
+	}
+	return float64(c.out+c.by.Compressed(c.block)) / float64(c.in)
+}
 
 // Mail is the mail of a workload. Lint gets sizes and hot partitions from it.
 type Mail struct {
