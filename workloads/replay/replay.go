@@ -35,11 +35,10 @@ import (
 
 // Trace is a trace that was read into memory.
 type Trace struct {
-	name    string
-	all     []operation
-	users   map[string]int32
-	folders map[int32]map[string]int32 // by user
-	counts  workloads.Mix
+	name   string
+	all    []operation
+	users  int
+	counts workloads.Mix
 	// SHA256 is the digest of the file, in hex.
 	SHA256 string
 }
@@ -55,6 +54,9 @@ type operation struct {
 	recipients []int32
 }
 
+// mostOperations bounds the memory of a trace, to some GB.
+const mostOperations = 20_000_000
+
 // Open reads a trace.
 func Open(ctx context.Context, name string) (*Trace, error) {
 	f, err := plainfile.Open(name)
@@ -62,15 +64,19 @@ func Open(ctx context.Context, name string) (*Trace, error) {
 		return nil, fmt.Errorf("open trace: %w", err)
 	}
 	defer f.Close()
-	t := &Trace{name: name, users: map[string]int32{}, folders: map[int32]map[string]int32{}}
-	first, sum := math.NaN(), sha256.New()
+	t, first, sum := &Trace{name: name}, math.NaN(), sha256.New()
+	users, folders := map[string]int32{}, map[int32]map[string]int32{} // folders by user
 	err = Read(ctx, name, io.TeeReader(f, sum), func(l *Line, op workloads.Op) error {
 		if len(t.all) == 0 {
 			first = l.Time
 		}
-		t.add(l, op, l.Time-first)
+		if len(t.all) == mostOperations {
+			return fmt.Errorf("more than %d operations; divide the trace", mostOperations)
+		}
+		t.add(l, op, l.Time-first, users, folders)
 		return nil
 	})
+	t.users = len(users)
 	t.SHA256 = hex.EncodeToString(sum.Sum(nil))
 	if err == nil && len(t.all) == 0 {
 		err = fmt.Errorf("trace %s has no operations", name)
@@ -79,31 +85,33 @@ func Open(ctx context.Context, name string) (*Trace, error) {
 }
 
 // add adds an operation, so many seconds after the first.
-func (t *Trace) add(l *Line, op workloads.Op, seconds float64) {
-	user := number(t.users, l.User)
+func (t *Trace) add(
+	l *Line, op workloads.Op, seconds float64, users map[string]int32, folders map[int32]map[string]int32,
+) {
+	user := number(users, l.User)
+	if folders[user] == nil {
+		folders[user] = map[string]int32{"": 0}
+	}
 	o := operation{
 		due: math.Trunc(seconds * 1e9), user: user, op: op, size: int32(l.Size), messages: int16(l.Messages),
-		folder: t.folder(user, l.Folder), to: -1,
+		folder: folder(folders[user], l.Folder), to: -1,
 	}
 	if l.To != "" {
-		o.to = t.folder(user, l.To)
+		o.to = folder(folders[user], l.To)
 	}
 	for _, r := range l.Recipients {
-		o.recipients = append(o.recipients, number(t.users, r))
+		o.recipients = append(o.recipients, number(users, r))
 	}
 	t.all = append(t.all, o)
 	t.counts[op]++
 }
 
-// folder is the number of a user's folder; the inbox is 0.
-func (t *Trace) folder(user int32, name string) int32 {
-	if name == "" || strings.EqualFold(name, "inbox") {
-		return 0
+// folder is the number of a folder among those of its user; the inbox is 0.
+func folder(all map[string]int32, name string) int32 {
+	if strings.EqualFold(name, "inbox") {
+		name = ""
 	}
-	if t.folders[user] == nil {
-		t.folders[user] = map[string]int32{"": 0}
-	}
-	return number(t.folders[user], name)
+	return number(all, name)
 }
 
 // number returns the number of a name, in the order in which they appear.
@@ -122,9 +130,9 @@ const longest = 10 * 365 * 24 * time.Hour
 // Prepare sets the phase's mix, rate and number of operations to the trace's. The error says
 // why the workload cannot replay the trace.
 func (t *Trace) Prepare(w *workloads.Workload, p *workloads.Phase) error {
-	if users := len(t.users); users > w.Population.Users {
+	if t.users > w.Population.Users {
 		return fmt.Errorf("trace %s has %d users, and the population %d; set population.users to %d or more",
-			t.name, users, w.Population.Users, users)
+			t.name, t.users, w.Population.Users, t.users)
 	}
 	if t.counts.Has(workloads.Restore) && !t.counts.Has(workloads.Delete) {
 		return fmt.Errorf("trace %s restores messages and deletes none", t.name)
