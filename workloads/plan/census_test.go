@@ -20,10 +20,19 @@ func censusOf(t testing.TB, w *workloads.Workload) *Census {
 	return c
 }
 
+func load(t testing.TB, c *Census, g *Growth) Stream {
+	t.Helper()
+	s, err := c.LoadStream(t.Context(), g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // loadOf returns what yields the deliveries of a load.
 func loadOf(t testing.TB, c *Census) func() (Operation, bool) {
 	t.Helper()
-	l := c.LoadStream(&Growth{})
+	l := load(t, c, &Growth{})
 	var o Operation
 	return func() (Operation, bool) {
 		_, ok := l.Next(0, &o)
@@ -148,6 +157,10 @@ func TestPlanningStops(t *testing.T) {
 	ctx := &endsAt{Context: t.Context(), left: 10_000}
 	if _, err := NewCensus(ctx, w); !errors.Is(err, context.Canceled) || ctx.after > 2 {
 		t.Errorf("census of 10 million users: %v; it asked %d times after the end", err, ctx.after)
+	}
+	ctx = &endsAt{Context: t.Context(), left: 5}
+	if _, err := censusOf(t, bundledForTest(t, "quick")).LoadStream(ctx, &Growth{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("load of many users: %v", err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"math"
 	"sync"
 	"time"
@@ -113,14 +114,17 @@ type pending struct {
 	own    int32 // number among the user's folders
 }
 
-// LoadStream returns the deliveries by which a data set grows to the census, in order of arrival. N is a message's
-// number: 0, 1, 2 … in that order.
-func (c *Census) LoadStream(g *Growth) Stream {
+// LoadStream returns the deliveries by which a data set grows to the census, in order of arrival, or the error of
+// ctx, if that ends before all folders have been looked at. N is a message's number: 0, 1, 2 … in that order.
+func (c *Census) LoadStream(ctx context.Context, g *Growth) (Stream, error) {
 	l := &loadStream{
 		seed: c.seed, n: g.First, step: uint64(g.Step), heap: make([]pending, 0, len(c.counts)),
 	}
 	l.end, l.span = g.time()
 	for u := range c.Users() {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		for i := c.first[u]; i < c.first[u+1]; i++ {
 			if n := g.missing(c, u, int(i-c.first[u])); n > 0 {
 				p := pending{user: int32(u), folder: i, left: int32(n) + 1, own: i - c.first[u]}
@@ -132,7 +136,7 @@ func (c *Census) LoadStream(g *Growth) Stream {
 	for i := len(l.heap)/2 - 1; i >= 0; i-- {
 		sift(l.heap, i, (*pending).before)
 	}
-	return c.Segment.of(l, c.Users())
+	return c.Segment.of(l, c.Users()), nil
 }
 
 // advance draws when the folder's next message arrives: the least of m numbers

@@ -37,7 +37,7 @@ phases: [{load: {}}, {measure: {operations: 1, clients: 1, mix: {list: 1}}}]
 		}
 		g.Has = func(user, folder int) int { return was[place{user, folder}] }
 		lacks := c.Lacks(&g)
-		s := c.LoadStream(&g)
+		s := load(t, c, &g)
 		var o Operation
 		delivered, began := int64(0), latest
 		for {

@@ -83,7 +83,8 @@ func load(
 		accounts[u], err = mb.CreateUser(ctx, plan.Address(u), names)
 		must(err)
 	}
-	load := c.LoadStream(&plan.Growth{})
+	load, err := c.LoadStream(ctx, &plan.Growth{})
+	must(err)
 	reader := messages.NewGenerator(w).Reader()
 	var msg mail.Message
 	var handles [1]models.Handle

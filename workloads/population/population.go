@@ -96,7 +96,12 @@ func sample(ctx context.Context, c *plan.Census, source messages.Source, size in
 // first yields the first messages of a load, up to size, or an error. A load without messages has one here.
 func first(ctx context.Context, c *plan.Census, source messages.Source, size int) iter.Seq2[*mail.Message, error] {
 	return func(yield func(*mail.Message, error) bool) {
-		load, r := c.LoadStream(&plan.Growth{}), source.Reader()
+		load, err := c.LoadStream(ctx, &plan.Growth{})
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		r := source.Reader()
 		var m mail.Message
 		var o plan.Operation
 		for n := range size {

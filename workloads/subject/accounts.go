@@ -190,8 +190,8 @@ func (t *Target) deliver(ctx context.Context, load *Load, h *ledger.History) (_ 
 	if load.Messages = t.Dataset.last().Messages; load.Messages == 0 && load.growth.Step > 0 {
 		return nil, t.Loaded()
 	}
-	load.Stream = t.Census.LoadStream(&load.growth)
-	return load, nil
+	load.Stream, err = t.Census.LoadStream(ctx, &load.growth)
+	return load, err
 }
 
 // Grow makes the accounts and folders of a larger population that the data set lacks, and
