@@ -181,7 +181,7 @@ func (v *run) missed() (missed []string, met int) {
 			case results.Missed:
 				faults = append(faults, f)
 			case results.Unclear:
-				f.shown = strings.TrimSpace(a.Shown + " (" + a.Text + ")")
+				f.shown = strings.TrimSpace(a.Shown+" ("+a.Text+")") + "; --fail-on missed ignores it"
 				faults = append(faults, f)
 			}
 		}

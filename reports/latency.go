@@ -202,7 +202,7 @@ func (v *run) operations(loads []*ranking.Load) document.Section {
 	if t.Has("°") {
 		note += "; ° like *, returns fewer fields"
 	}
-	noteOfDoubt(&s, note, fmt.Sprintf("under %d ops", results.EnoughFor(0.99)))
+	noteOfDoubt(&s, note, fmt.Sprintf("under %d ops, measure longer", results.EnoughFor(0.99)))
 	return s
 }
 

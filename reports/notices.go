@@ -177,7 +177,7 @@ func (v *run) warnings() (first, further document.Section) {
 		case what != "" && d.Count > 0:
 			add(incomplete, fmt.Sprintf("%s (%d operations, %s): %s", what, d.Count, d.Who, remedy), d.String())
 		case what != "" && !d.Few:
-			add(disturbed, fmt.Sprintf("%s (%s): %s", what, d.Who, remedy), d.String())
+			add(disturbed, fmt.Sprintf("%s (%s%s): %s", what, d.size(), d.Who, remedy), d.String())
 		default:
 			add(minor, "", d.String())
 		}
@@ -209,6 +209,21 @@ func (v *run) warnings() (first, further document.Section) {
 		first.Note(style, "Warnings", strings.Join(shown, "; ")+rest+".")
 	}
 	return first, further
+}
+
+// size is how large the effect of a doubt on its first cell is: its text without the title, the details and the remedy.
+func (d *Notice) size() string {
+	_, size, titled := strings.Cut(d.Text, ": ")
+	if !titled {
+		return ""
+	}
+	for _, details := range []string{"; ", " (", ", so ", ", the ", ", or "} {
+		size, _, _ = strings.Cut(size, details)
+	}
+	if d.Differs {
+		size = "in the first " + size
+	}
+	return size + ", "
 }
 
 // leftOut says which trials do not count, and why.

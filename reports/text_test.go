@@ -473,12 +473,18 @@ func TestSizesOfDoubts(t *testing.T) {
 		Before: &results.EngineInfo{CompactionDebt: 1e6}, Engines: &results.EngineInfo{CompactionDebt: 701e6},
 		Evidence: &results.Evidence{},
 	}
+	texts := map[results.Code]string{
+		"drifting":   "drifting: the service time went from 1ms to 2ms (+100%; 99% interval +80% to +120%)",
+		"debt-grows": "debt grows: the compaction debt grew by 700MB; measure longer, or lower the rate",
+		"not-cold":   "a text of an earlier build",
+	}
 	for code, want := range map[results.Code]string{
-		"drifting": "latency changed during a trial (james): measure longer", "in-memory": "reads were served from memory (james): use more data than the cache holds",
-		"debt-grows": "compaction fell behind (james): measure longer, or lower the rate",
+		"drifting":   "latency changed during a trial (the service time went from 1ms to 2ms, james): measure longer",
+		"debt-grows": "compaction fell behind (the compaction debt grew by 700MB, james): measure longer, or lower the rate",
+		"not-cold":   "caches were warm (james): find the reason in --full",
 		"failed":     "operations failed (47 operations, james): find the errors in --full",
 	} {
-		c.Doubts = []results.Doubt{{Code: code, Text: "99% of 1s"}}
+		c.Doubts = []results.Doubt{{Code: code, Text: texts[code]}}
 		if code == "failed" {
 			c.Doubts[0].Ops = []results.OpCount{{Op: "open", Count: 40}, {Op: "purge", Count: 7}}
 		}

@@ -86,7 +86,7 @@ func (w *textWriter) wrap(style Style, lead string, indent int, text string) {
 		fmt.Fprintln(w.out, "    "+words.OneLine(text))
 		return
 	}
-	for _, line := range words.Wrap(lead, words.OneLine(text), indent, w.Width) {
+	for _, line := range words.Wrap(words.OneLine(lead), words.OneLine(text), indent, w.Width) {
 		fmt.Fprintln(w.out, w.paint(style, line))
 	}
 }

@@ -219,7 +219,7 @@ func (l *Load) shares() {
 	largest := func(a, b float64) int { return cmp.Compare(b, a) }
 	slices.SortStableFunc(l.Left, func(a, b Left) int { return largest(a.Share.Share, b.Share.Share) })
 	slices.SortStableFunc(l.Shares, func(a, b Share) int { return largest(a.Share, b.Share) })
-	l.Covers = slices.Min(append(covers, 1)) // operations in place of unsupported ones make it more
+	l.Covers = slices.Min(append(covers, 1)) // there may be no model
 	for i := range l.Shares {
 		l.Shares[i].Share /= max(1, sum)
 	}

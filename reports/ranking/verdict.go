@@ -203,9 +203,13 @@ func (l *Load) but() (said []string) {
 			d, ok := l.differ(x, best, m)
 			return !ok || !d.Significant || m.Value(x) < 2*best.Value(x)
 		})
+		need := "need"
+		if len(who) == 1 {
+			need = "needs"
+		}
 		if len(who) > 0 {
-			said = append(said, fmt.Sprintf("%s %s %s (%s %s)%s", names(who), span(who, x), properties[x].noun, best.Name,
-				x.Number(best.Value(x)), properties[x].advice))
+			said = append(said, fmt.Sprintf("%s %s %s %s (%s %s)%s", names(who), need, span(who, x), properties[x].noun,
+				best.Name, x.Number(best.Value(x)), properties[x].advice))
 		}
 	}
 	var lacking []string
