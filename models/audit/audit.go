@@ -17,11 +17,20 @@ import (
 // Run verifies a store: its rows, and then all that the mailbox can read.
 func Run(ctx context.Context, st drivers.Store, s *schemas.Schema, mb models.Mailbox, cfg validate.Config,
 ) (models.Audit, error) {
+	rows, err := Verify(ctx, st, s, cfg)
+	if err != nil {
+		return rows, err
+	}
+	return NewReader(mb, models.PromisesAll).Read(ctx, rows)
+}
+
+// Verify verifies the rows of a store.
+func Verify(ctx context.Context, st drivers.Store, s *schemas.Schema, cfg validate.Config) (models.Audit, error) {
 	r, err := validate.Run(ctx, st, s, cfg)
 	if err != nil {
 		return models.Audit{}, err
 	}
-	return NewReader(mb, models.PromisesAll).Read(ctx, Rows(s, r))
+	return Rows(s, r), nil
 }
 
 // Rows returns the audit of a store whose rows were checked.
@@ -62,7 +71,7 @@ type Reader struct {
 	models.Mailbox
 	Digester *models.Digester
 	// Call makes each call to the mailbox but that of Message, which reads a message with the Digester. Account gets each
-	// account after it was read. A caller may set all three.
+	// account after it was read. A caller may set these and First.
 	Call    func(ctx context.Context, do func() error) error
 	Message func(ctx context.Context, f *models.Folder, h models.Handle) error
 	Account func(ctx context.Context, a *models.Account) error

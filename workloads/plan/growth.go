@@ -183,21 +183,25 @@ func (p *pending) before(q *pending) bool {
 }
 
 // Timeline is when the messages of a data set arrived: those of its load, then those of each growth.
-type Timeline []int64 // messages of each step; in a step they arrive evenly
+type Timeline []Arrivals
+
+// Arrivals are the messages of a step, which arrive evenly. Those of a step that was interrupted are the first ones of
+// the planned.
+type Arrivals struct{ Messages, Planned int64 }
 
 // at returns when a share of the messages had arrived.
 func (t Timeline) at(share float64) time.Time {
 	var all int64
-	for _, messages := range t {
-		all += messages
+	for _, a := range t {
+		all += a.Messages
 	}
 	before := share * float64(all)
-	for i, messages := range t {
+	for i, a := range t {
 		end, span := (&Growth{Step: i}).time()
-		if n := float64(messages); before <= n || i == len(t)-1 {
-			return end.Add(-span).Add(time.Duration(min(1, before/max(1, n)) * float64(span)))
+		if before <= float64(a.Messages) || i == len(t)-1 {
+			return end.Add(-span).Add(time.Duration(min(1, before/float64(max(1, a.Planned))) * float64(span)))
 		}
-		before -= float64(messages)
+		before -= float64(a.Messages)
 	}
 	return loadEnd
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -176,7 +177,7 @@ func (t *Target) deliver(ctx context.Context, load *Load, h *ledger.History) (_ 
 		return nil, err
 	}
 	if h != nil {
-		if err := t.reload(h); err != nil {
+		if err := t.reload(ctx, h); err != nil {
 			return nil, err
 		}
 	}
@@ -251,7 +252,7 @@ func (t *Target) Grow(
 }
 
 // onThisMachine reports whether a node of the engine runs on this machine: it then competes with the generator for
-// processors. No address means loopback. An address is one of this machine if a port of it can be opened.
+// processors. No address means loopback.
 func onThisMachine(ctx context.Context, e *workloads.Engine) bool {
 	if e == nil || len(e.Contact) == 0 {
 		return true
@@ -259,11 +260,17 @@ func onThisMachine(ctx context.Context, e *workloads.Engine) bool {
 	const lookupAtMost = 5 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, lookupAtMost)
 	defer cancel()
+	all, _ := net.InterfaceAddrs()
 	for _, contact := range e.Contact {
-		l, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(drivers.HostOf(contact), "0"))
-		if err == nil {
-			_ = l.Close()
-			return true
+		// The driver has a better error for a name that cannot be resolved.
+		addresses, _ := net.DefaultResolver.LookupIPAddr(ctx, drivers.HostOf(contact))
+		for _, a := range addresses {
+			if a.IP.IsLoopback() || slices.ContainsFunc(all, func(own net.Addr) bool {
+				n, ok := own.(*net.IPNet)
+				return ok && n.IP.Equal(a.IP)
+			}) {
+				return true
+			}
 		}
 	}
 	return false

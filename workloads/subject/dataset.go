@@ -76,7 +76,7 @@ type Dataset struct {
 func (d *Dataset) Arrivals() plan.Timeline {
 	var t plan.Timeline
 	for _, s := range d.Steps {
-		t = append(t, s.Messages)
+		t = append(t, plan.Arrivals{Messages: s.Messages, Planned: cmp.Or(s.Planned, s.Messages)})
 	}
 	return t
 }

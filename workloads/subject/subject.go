@@ -10,10 +10,13 @@
 package subject
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -220,17 +223,14 @@ func (t *Target) auditRows(ctx context.Context) (found models.Audit, err error) 
 		return found, err
 	}
 	defer func() { err = errors.Join(err, folder.Remove()) }()
-	report, err := validate.Run(ctx, t.Store, t.Schema, validate.Config{Dir: folder.Path()})
-	if err != nil {
-		return found, err
-	}
-	return audit.Rows(t.Schema, report), nil
+	return audit.Verify(ctx, t.Store, t.Schema, validate.Config{Dir: folder.Path()})
 }
 
 // Step is the first load of a data set, or one growth. The rest of a load that was interrupted is a step of its own.
 type Step struct {
-	Messages int64 `json:"messages"` // messages that it delivers
-	Users    int   `json:"users"`    // users and folders of the population afterwards
+	Messages int64 `json:"messages"`          // messages that it delivers
+	Planned  int64 `json:"planned,omitempty"` // messages that it was to deliver before it was interrupted; 0: it was not
+	Users    int   `json:"users"`             // users and folders of the population afterwards
 	Folders  int   `json:"folders"`
 }
 
@@ -251,7 +251,7 @@ func (t *Target) next(want *Dataset, census *plan.Census, has loads) (*Load, err
 		return fmt.Errorf("the data set in %s can grow, but not shrink: %s; %s or name another",
 			t.Dir, fmt.Sprintf(format, args...), d.removal())
 	}
-	var kept int64
+	var kept, all int64
 	for u := range census.Users() {
 		for f := range census.FolderCount(u) {
 			n, most := has.of(u, f), census.FolderMessages(u, f)
@@ -259,7 +259,7 @@ func (t *Target) next(want *Dataset, census *plan.Census, has loads) (*Load, err
 				return nil, shrinks("folder %s of %s was loaded with %d messages, and the workload has %d",
 					plan.FolderName(f), plan.Address(u), n, most)
 			}
-			kept += int64(n)
+			kept, all = kept+int64(n), all+int64(most)
 		}
 	}
 	if kept < has.messages {
@@ -267,12 +267,17 @@ func (t *Target) next(want *Dataset, census *plan.Census, has loads) (*Load, err
 	}
 	l := &Load{Note: fmt.Sprintf("grows from %d to %d messages", has.messages, census.Messages())}
 	if !d.Complete {
-		if n := len(d.Steps); n > 0 { // what it has delivered
-			d.last().Messages = max(0, has.messages-d.messages(n-1))
+		if n := len(d.Steps); n > 0 {
+			last := d.last()
+			last.Planned, last.Messages = last.Messages, max(0, has.messages-d.messages(n-1))
 		}
 		l.Note = fmt.Sprintf("continues a load that was interrupted, with %d of %d messages", has.messages, census.Messages())
 	}
 	l.growth = plan.Growth{Step: len(d.Steps), First: has.next, Has: has.of}
+	if step := len(d.Steps); step > 0 && d.Of > 0 {
+		// Other segments have the numbers that follow: each has a range of its own.
+		l.growth.First = uint64((step-1)*d.Of+d.Segment) * uint64(all)
+	}
 	d.begin(&l.growth, census)
 	d.Workload, d.Mail = want.Workload, want.Mail
 	return l, nil
@@ -303,10 +308,8 @@ func loaded(h *ledger.History) loads {
 	return l
 }
 
-// reload fills the live set from the ledger of the runs before. A ledger does not say which messages have attachments,
-// and the mail of loads is made again for that, if the workload reads some.
-func (t *Target) reload(h *ledger.History) error {
-	reader, m := t.Mail.Reader(), new(mail.Message)
+// reload fills the live set from the ledger of the runs before.
+func (t *Target) reload(ctx context.Context, h *ledger.History) error {
 	for i := range h.Entries {
 		e := &h.Entries[i]
 		u, n := int(e.Place.Account), int(e.Place.Folder)
@@ -314,16 +317,33 @@ func (t *Target) reload(h *ledger.History) error {
 			return fmt.Errorf("the ledger in %s is not of this data set: it names folder %d of account %d, which the population "+
 				"does not have", t.Dir, n, u)
 		}
-		if e.State != ledger.Live || e.Labeled {
+		if e.State == ledger.Live && !e.Labeled {
+			t.Live.Add(t.Live.Accounts[u].Folders[n].FolderSet, e.Handle, nil, e.Held.Holding())
+		}
+	}
+	if t.Live.keepAttached {
+		return t.findAttached(ctx, h)
+	}
+	return nil
+}
+
+// findAttached remembers the newest messages of each folder with attachments. A ledger does not say which messages have
+// some: the mail of loads is made again.
+func (t *Target) findAttached(ctx context.Context, h *ledger.History) error {
+	reader, m := t.Mail.Reader(), new(mail.Message)
+	for i := len(h.Entries) - 1; i >= 0; i-- {
+		e := &h.Entries[i]
+		f := t.Live.Accounts[e.Place.Account].Folders[e.Place.Folder].FolderSet
+		if e.State != ledger.Live || e.Labeled || !plan.OfLoad(e.N) || len(f.attached) == attachedMost {
 			continue
 		}
-		m.Attachments = nil
-		if t.Live.keepAttached && plan.OfLoad(e.N) {
-			if err := reader.Message(e.N, time.Time{}, m); err != nil {
-				return fmt.Errorf("message %d of the data set: %w", e.N, err)
-			}
+		if err := cmp.Or(ctx.Err(), reader.Message(e.N, time.Time{}, m)); err != nil {
+			return fmt.Errorf("message %d of the data set: %w", e.N, err)
 		}
-		t.Live.Add(t.Live.Accounts[u].Folders[n].FolderSet, e.Handle, m, e.Held.Holding())
+		if len(m.Attachments) > 0 {
+			one := attached{e.Handle, strings.Clone(m.Attachments[0].Name)} // the message's bytes are its reader's
+			f.attached = slices.Insert(f.attached, 0, one)
+		}
 	}
 	return nil
 }
