@@ -156,6 +156,9 @@ func (s *Segments) late(segment int) error {
 	return err
 }
 
+// FirstLost reports whether this segment has waited in vain for the first one, which drops what all have made.
+func (s *Segments) FirstLost() bool { return s.lost[1] }
+
 // Begin begins a part of the run, to which points belong from now on.
 func (s *Segments) Begin(part string) { s.part = part + ": " }
 

@@ -165,6 +165,9 @@ func TestLost(t *testing.T) {
 		if !errors.Is(err, ErrGone) || !strings.Contains(err.Error(), "segment 1 has not come within 600ms") || !strings.Contains(err.Error(), "engine clean") {
 			t.Errorf("the wait ended with %v", err)
 		}
+		if err := s.Done(t.Context()); err != nil || !s.FirstLost() {
+			t.Errorf("the first is gone, which drops what all have made: %v, %v", s.FirstLost(), err)
+		}
 		if want := []string{"waits for segment 1"}; !slices.Equal(noted, want) {
 			t.Errorf("noted %q, want %q", noted, want)
 		}

@@ -188,6 +188,8 @@ func (t *Target) leave(ctx context.Context) (left string) {
 		switch {
 		case err != nil && !errors.Is(err, meet.ErrGone) && ctx.Err() == nil:
 			return fmt.Sprintf("%s is not dropped, as other segments may need it (%v); %q drops it", where, err, t.Dataset.clean())
+		case s.FirstLost():
+			return fmt.Sprintf("%s is not dropped, as segment 1, which does that, is gone; %q drops it", where, t.Dataset.clean())
 		case s.Segment.Index > 1:
 			_ = os.Remove(file) // the first segment has the note
 			return ""
