@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"hash/crc32"
+	"maps"
 	"slices"
 
 	"github.com/mailbench/mailbench/models"
@@ -197,8 +198,11 @@ func (a *Auditor) uids(u models.UIDs) {
 		in := a.History.Entries[i].Place
 		folders[in] = append(folders[in], int32(i))
 	}
-	for _, entries := range folders {
-		a.ascend(u, entries)
+	byNumber := func(x, y Place) int {
+		return cmp.Or(cmp.Compare(x.Account, y.Account), cmp.Compare(x.Folder, y.Folder))
+	}
+	for _, place := range slices.SortedFunc(maps.Keys(folders), byNumber) {
+		a.ascend(u, folders[place])
 	}
 }
 
