@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -44,21 +45,17 @@ func (h *History) Document(selected bool) *document.Document {
 
 // sections are those of a series.
 func (s *Series) sections(of int, selected bool) []document.Section {
-	var whole, others []*Figure // whole: of the whole load, unless the user named metrics
-	for _, f := range s.Figures {
-		if f.Op == compare.WholeLoad && !selected {
-			whole = append(whole, f)
-		} else {
-			others = append(others, f)
-		}
+	others := slices.Clone(s.Figures)
+	var whole []*Figure
+	rest := document.Section{ID: "metrics", Title: "Named metrics"}
+	if !selected {
+		rest.Title, rest.Fold = "All other metrics", true
+		whole = slices.DeleteFunc(slices.Clone(others), func(f *Figure) bool { return f.Op != compare.WholeLoad })
+		others = slices.DeleteFunc(others, func(f *Figure) bool { return f.Op == compare.WholeLoad })
 	}
 	load := document.Section{
 		ID: "load", Title: "Whole load",
 		Lead: "latency of all operations together; typical is the p50 of each, weighted by its share",
-	}
-	rest := document.Section{ID: "metrics", Title: "All other metrics", Fold: !selected}
-	if selected {
-		rest.Title = "Named metrics"
 	}
 	s.values(&load, whole, selected)
 	s.values(&rest, others, selected)
@@ -92,20 +89,14 @@ func (s *Series) verdict(of int) document.Section {
 		said = "no earlier run to compare with."
 	case worse+better > 0:
 		said = fmt.Sprintf("%s, %s, the last at run %d (%s).", words.Plural(worse, "regression"),
-			words.Plural(better, "improvement"), last+1, s.Runs[last].Build())
+			words.Plural(better, "improvement"), last+1, s.Runs[last].build())
 	}
 	if worse > 0 {
 		style = document.Bad
 	}
 	v.Say(style, "", head+": "+said)
-	if len(s.Differs) > 0 {
-		said := s.Differs[0]
-		if more := len(s.Differs) - 1; more > 0 {
-			said += fmt.Sprintf(" (and %d more)", more)
-		}
-		v.Say(document.Plain, "Not comparable with series 1", said)
-	}
-	v.Say(document.Plain, "", s.Untested())
+	v.Say(document.Plain, "Not comparable with series 1", strings.Join(s.Differs, "; "))
+	v.Say(document.Plain, "", s.untested())
 	return v
 }
 
@@ -119,18 +110,18 @@ func (s *Series) changed() document.Section {
 			if c.Run != run {
 				continue
 			}
-			verdict := document.Cell{Text: c.Why()}
+			verdict := document.Cell{Text: c.why()}
 			if c.Says == compare.Worse {
 				verdict.Style = document.Bad
 			}
-			t.Add(f.Subject.String(), f.Label(), run+1, f.Measure.Text(c.Before), f.Measure.Text(c.After), verdict)
+			t.Add(f.Subject.String(), f.label(), run+1, f.Measure.Text(c.Before), f.Measure.Text(c.After), verdict)
 		}
 	}
 	return document.Section{ID: "changed", Title: "Changed", Lead: "run is the first with the new value", Table: t}
 }
 
-// Label is the metric with its operation, if it has one.
-func (f *Figure) Label() string {
+// label is the metric with its operation, if it has one.
+func (f *Figure) label() string {
 	if f.Op == compare.WholeLoad {
 		return f.Name
 	}
@@ -153,33 +144,22 @@ func (s *Series) values(to *document.Section, figures []*Figure, selected bool) 
 		},
 	}}
 	for _, f := range figures {
-		known := f.all()
-		last := f.Measure.Text(known[len(known)-1])
-		to.Table.Add(f.Subject.String(), f.Label(), f.Measure.Text(results.Median(known)), last, f.each(from))
+		var known []float64
+		var each []string
+		for i, v := range f.Values {
+			if v != nil {
+				known = append(known, *v)
+			}
+			text := f.shown(i)
+			if slices.ContainsFunc(f.Changes, func(c Change) bool { return c.Run == i }) {
+				text = "| " + text
+			}
+			each = append(each, text)
+		}
+		median, last := f.Measure.Text(results.Median(known)), f.Measure.Text(known[len(known)-1])
+		to.Table.Add(f.Subject.String(), f.label(), median, last, strings.Join(each[from:], " "))
 	}
 	to.Charts = s.charts(figures, selected)
-}
-
-// all are the known values, of which there is at least one.
-func (f *Figure) all() (all []float64) {
-	for _, v := range f.Values {
-		if v != nil {
-			all = append(all, *v)
-		}
-	}
-	return all
-}
-
-// each writes the value of each run. A | is before each run at which the metric changed.
-func (f *Figure) each(from int) string {
-	var parts []string
-	for i := from; i < len(f.Values); i++ {
-		if slices.ContainsFunc(f.Changes, func(c Change) bool { return c.Run == i }) {
-			parts = append(parts, "|")
-		}
-		parts = append(parts, f.Shown(i))
-	}
-	return strings.Join(parts, " ")
 }
 
 // runs lists the runs.
@@ -193,14 +173,13 @@ func (s *Series) runs() document.Section {
 	}}
 	for i := range s.Runs {
 		r := &s.Runs[i]
-		verdicts := document.Cell{Text: fmt.Sprintf("%d %s", r.Cells, results.OK)}
-		switch {
-		case r.Cells == 0:
-			verdicts.Text = "none measured"
-		case r.NotOK > 0:
-			verdicts = document.Styled(fmt.Sprintf("%d/%d %s", r.NotOK, r.Cells, r.Verdict), document.Warn)
+		verdict := document.Styled(cmp.Or(string(r.Verdict), "none measured"), document.Warn)
+		if r.NotOK > 0 {
+			verdict.Text = fmt.Sprintf("%d/%d %s", r.NotOK, r.Cells, r.Verdict)
+		} else if r.Verdict == results.OK {
+			verdict = document.Cell{Text: fmt.Sprintf("%d %s", r.Cells, results.OK)}
 		}
-		t.Add("", i+1, r.Started, r.Build(), verdicts, r.Folder)
+		t.Add("", i+1, r.Started, r.build(), verdict, r.Folder)
 	}
 	return document.Section{ID: "runs", Title: "Runs", Lead: "the oldest first", Table: t}
 }
@@ -236,7 +215,7 @@ func (f *Figure) draw(ch *document.Chart) {
 	for i, v := range f.Values {
 		p := document.Point{X: float64(i + 1), Y: math.NaN()}
 		if v != nil {
-			p.Y, p.Text = *v, fmt.Sprintf("%s, run %d: %s", l.Name, i+1, f.Shown(i))
+			p.Y, p.Text = *v, fmt.Sprintf("%s, run %d: %s", l.Name, i+1, f.shown(i))
 		}
 		l.Points = append(l.Points, p)
 	}
@@ -244,6 +223,6 @@ func (f *Figure) draw(ch *document.Chart) {
 	for _, c := range f.Changes {
 		ch.Marks = append(ch.Marks, document.Tick{At: float64(c.Run) + 0.5})
 		ch.Says = append(ch.Says, fmt.Sprintf("%s from run %d on: %s -> %s, %s.", l.Name, c.Run+1, f.Measure.Text(c.Before),
-			f.Measure.Text(c.After), c.Why()))
+			f.Measure.Text(c.After), c.why()))
 	}
 }

@@ -4,10 +4,12 @@
 package history
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -96,8 +98,8 @@ func (f *Figure) String() string {
 	return f.Subject.String() + " " + f.Operation.String() + "." + f.Name
 }
 
-// Shown is the value of a run as one reads it.
-func (f *Figure) Shown(run int) string {
+// shown is the value of a run as one reads it.
+func (f *Figure) shown(run int) string {
 	if f.Values[run] == nil {
 		return "-"
 	}
@@ -115,21 +117,17 @@ func (s *Series) Changed(yield func(f *Figure, c *Change) bool) {
 	}
 }
 
-// Build names the version of a run, with its commit.
-func (r *Run) Build() string {
-	const enough = 10 // characters of a commit
-	s := r.Version
-	if r.Commit != "" {
-		s += " " + r.Commit[:min(enough, len(r.Commit))]
-	}
+// build names the version of a run, with its commit.
+func (r *Run) build() string {
+	s := strings.TrimSpace(r.Version + " " + r.Commit[:min(10, len(r.Commit))])
 	if r.Dirty {
 		s += "+"
 	}
 	return s
 }
 
-// Why says how certain the change is.
-func (c *Change) Why() string {
+// why says how certain the change is.
+func (c *Change) why() string {
 	switch {
 	case c.Exact:
 		return string(c.Says) + ", exact"
@@ -139,9 +137,8 @@ func (c *Change) Why() string {
 	return fmt.Sprintf("%s, %+.0f%%, p≤%.1g", c.Says, 100*(c.After/c.Before-1), c.P)
 }
 
-// Untested says how many timed figures have too few runs to look for changes. It is empty if
-// all have enough.
-func (s *Series) Untested() string {
+// untested says how many timed figures have too few runs to look for changes. It is empty if all have enough.
+func (s *Series) untested() string {
 	timed := len(slices.DeleteFunc(slices.Clone(s.Figures), (*Figure).counted))
 	if timed == s.Tested {
 		return ""
@@ -163,33 +160,30 @@ func Read(dir string, selected []compare.Gate) (*History, error) {
 	var runs []Run
 	seen := map[string]string{} // the folder of each run: a copy of a run must not count twice
 	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, e fs.DirEntry, err error) error {
-		path := filepath.Join(dir, name)
+		folder := path.Dir(name)
 		switch {
 		case err != nil:
-			h.skip(name, path, err)
+			h.Skipped = append(h.Skipped, Skipped{name, words.OneLine(err.Error())})
 			return nil
-		case !e.IsDir():
-			return nil
-		case name != "." && (strings.HasPrefix(e.Name(), ".") || strings.Count(name, "/") >= deepest):
+		case e.Name() == results.RunFile:
+		case e.IsDir() && name != "." && (strings.HasPrefix(e.Name(), ".") || strings.Count(name, "/") >= deepest):
 			return fs.SkipDir
-		}
-		unfinished, _ := filepath.Match(results.PartialPattern, filepath.Base(path))
-		if _, err := os.Lstat(filepath.Join(path, results.RunFile)); err != nil && !unfinished {
+		default:
 			return nil
 		}
-		run, err := open(path, unfinished)
+		run, err := open(filepath.Join(dir, folder))
 		if err == nil {
 			this := compare.Identity(run)
 			if other, ok := seen[this]; ok {
 				err = fmt.Errorf("it is a copy of the run in %s", other)
+			} else {
+				seen[this], runs = folder, append(runs, newRun(folder, run))
 			}
-			seen[this] = name
 		}
 		if err != nil {
-			h.skip(name, path, err)
-			return fs.SkipDir
+			_, why, _ := strings.Cut(err.Error(), results.RunFile) // the folder's name comes before the reason
+			h.Skipped = append(h.Skipped, Skipped{folder, words.OneLine(cmp.Or(strings.TrimLeft(why, ": "), err.Error()))})
 		}
-		runs = append(runs, newRun(name, run))
 		return fs.SkipDir
 	})
 	if err != nil {
@@ -199,27 +193,16 @@ func Read(dir string, selected []compare.Gate) (*History, error) {
 }
 
 // open reads a run. It is an error if the run is not a whole one.
-func open(dir string, unfinished bool) (*results.Run, error) {
+func open(dir string) (*results.Run, error) {
 	run, err := results.Open(dir)
 	switch {
 	case err != nil:
-	case unfinished: // saved as if it were interrupted
-		err = errors.New("it is not finished: it has the values measured so far")
-	case run.Interrupted:
-		err = errors.New("it was interrupted: it has the values measured until then")
+	case run.Interrupted: // or not yet finished: it is saved as if it were interrupted
+		err = errors.New("it was interrupted, or is not finished: it has the values measured until then")
 	case run.Segment.Of > 1:
 		err = fmt.Errorf("it is segment %d of %d: only whole runs compare", run.Segment.Index, run.Segment.Of)
 	}
 	return run, err
-}
-
-// skip notes why a folder is in no series. The folder's name comes before the reason.
-func (h *History) skip(name, path string, err error) {
-	why := strings.TrimPrefix(err.Error(), "read results: ")
-	for _, of := range []string{filepath.Join(path, results.RunFile), path} {
-		why = strings.TrimPrefix(strings.TrimPrefix(why, of+": "), of+" ")
-	}
-	h.Skipped = append(h.Skipped, Skipped{name, words.OneLine(why)})
 }
 
 func newRun(folder string, r *results.Run) Run {

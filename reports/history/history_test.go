@@ -87,16 +87,16 @@ func TestMaxRateChanges(t *testing.T) {
 		t.Errorf("changes:\n%s\nwant:\n%s", got, want)
 	}
 	f := s.Figures[0]
-	if f.Name != "max-rate" || f.Values[3] != nil || f.Shown(3) != "-" || f.Shown(0) != "2000/s" {
-		t.Errorf("%s: %s, %s", f, f.Shown(0), f.Shown(3))
+	if f.Name != "max-rate" || f.Values[3] != nil || f.shown(3) != "-" || f.shown(0) != "2000/s" {
+		t.Errorf("%s: %s, %s", f, f.shown(0), f.shown(3))
 	}
 }
 
 // Few runs detect no change of a latency, and the series says how many are needed; one metric needs fewer.
 func TestFewRuns(t *testing.T) {
 	few := historyOf(t, nights(t, 6), nil).Series[0]
-	if few.Tested != 0 || few.Least <= 6 || !strings.Contains(few.Untested(), fmt.Sprintf("from %d runs on", few.Least)) {
-		t.Errorf("tested %d, least %d: %q", few.Tested, few.Least, few.Untested())
+	if few.Tested != 0 || few.Least <= 6 || !strings.Contains(few.untested(), fmt.Sprintf("from %d runs on", few.Least)) {
+		t.Errorf("tested %d, least %d: %q", few.Tested, few.Least, few.untested())
 	}
 	gates, err := compare.ParseGates("list.p99")
 	if err != nil {
@@ -185,7 +185,7 @@ func TestApartAndSkipped(t *testing.T) {
 	}
 	want := map[string]string{
 		"2026/0-again": "it is a copy of the run in 2026/0", "interrupted": "it was interrupted", "segment": "it is segment 1 of 2",
-		"running.partial": "it is not finished", "damaged": "it is damaged: incomplete JSON", "older": "its format is ",
+		"running.partial": "it was interrupted, or is not finished", "damaged": "it is damaged: incomplete JSON", "older": "its format is ",
 		"newer": "its format is ", "other": "its format is ",
 	}
 	for _, s := range h.Skipped {

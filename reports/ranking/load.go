@@ -140,10 +140,8 @@ func notRanked(r *results.Run, cs trials.Column) string {
 	if 2*len(bad) < len(cs) {
 		return ""
 	}
-	c := bad[0]
-	if i := slices.IndexFunc(bad, func(c *results.Cell) bool { return c.Verdict == results.Overloaded }); i >= 0 {
-		c = bad[i] // such trials count before the others
-	}
+	severity := func(a, b *results.Cell) int { return cmp.Compare(a.Verdict.Severity(), b.Verdict.Severity()) }
+	c := slices.MinFunc(bad, severity) // overloaded trials count before the others
 	switch {
 	case c.Verdict == results.Overloaded && c.Offered != nil:
 		return fmt.Sprintf("overloaded: it executed %s of %s operations/s", words.Amount(c.Offered.Achieved),
@@ -168,57 +166,53 @@ func (m *Model) throughput(r *results.Run, i int) float64 {
 	return math.NaN()
 }
 
-// scheduled is how many operations of that kind were scheduled, in all trials.
-func (m *Model) scheduled(op string) float64 {
+// scheduled is how many operations of that kind were scheduled, in all trials, and which part that is of all operations
+// that were scheduled, also of those that the model does not support.
+func (m *Model) scheduled(op string) (n, share float64) {
 	sum := &m.Ops[op].Sum
-	return float64(sum.Attempted() + sum.NoTarget)
-}
-
-// all is how many operations were scheduled, also of those that the model does not support.
-func (m *Model) all() float64 {
-	var n int64
+	n = float64(sum.Attempted() + sum.NoTarget)
+	var all int64
 	for _, c := range m.Cells {
 		if c.Offered != nil {
-			n += c.Offered.Due
+			all += c.Offered.Due
 		}
 	}
-	return max(1, float64(n))
+	return n, n / max(1, float64(all))
 }
 
 // shares divides the operations into those that all models support and the others. A model that executed
 // nothing is left out of that. All models were sent the same operations, so an operation has the
 // mean of its shares.
 func (l *Load) shares() {
-	executed := func(m *Model, op string) bool { return m.Ops[op].Count > 0 }
 	var cells []*results.Cell
 	var models []*Model
 	for _, m := range l.Models {
-		if slices.ContainsFunc(results.OpsOf(m.Cells), func(op string) bool { return executed(m, op) }) {
+		if slices.ContainsFunc(results.OpsOf(m.Cells), func(op string) bool { return m.Ops[op].Count > 0 }) {
 			models, cells = append(models, m), append(cells, m.Cells...)
 		}
 	}
 	covers, sum := make([]float64, len(models)), 0.0
 	for _, op := range results.OpsOf(cells) {
-		left, n := Left{Share: Share{Op: op}}, 0.0
-		for _, m := range models {
-			if !executed(m, op) {
+		left, all, parts := Left{Share: Share{Op: op}}, 0.0, make([]float64, len(models))
+		for i, m := range models {
+			if m.Ops[op].Count == 0 {
 				left.Lacking = append(left.Lacking, m.Name)
 			}
-			n += m.scheduled(op)
-			left.Share.Share = max(left.Share.Share, m.scheduled(op)/m.all())
+			var n float64
+			n, parts[i] = m.scheduled(op)
+			all += n
 		}
-		if len(left.Lacking) > 0 {
+		if left.Share.Share = slices.Max(parts); len(left.Lacking) > 0 {
 			l.Left = append(l.Left, left)
 			continue
 		}
-		for i, m := range models {
-			covers[i] += m.scheduled(op) / m.all()
+		for i := range models {
+			covers[i] += parts[i]
 		}
-		l.Shares, sum = append(l.Shares, Share{op, n}), sum+n
+		l.Shares, sum = append(l.Shares, Share{op, all}), sum+all
 	}
-	largest := func(a, b float64) int { return cmp.Compare(b, a) }
-	slices.SortStableFunc(l.Left, func(a, b Left) int { return largest(a.Share.Share, b.Share.Share) })
-	slices.SortStableFunc(l.Shares, func(a, b Share) int { return largest(a.Share, b.Share) })
+	slices.SortStableFunc(l.Left, func(a, b Left) int { return cmp.Compare(b.Share.Share, a.Share.Share) })
+	slices.SortStableFunc(l.Shares, func(a, b Share) int { return cmp.Compare(b.Share, a.Share) })
 	l.Covers = slices.Min(append(covers, 1)) // there may be no model
 	for i := range l.Shares {
 		l.Shares[i].Share /= max(1, sum)

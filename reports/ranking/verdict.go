@@ -177,12 +177,7 @@ func (l *Load) why() string {
 	if found == "" {
 		return "requests, rows scanned and bytes do not explain it; the time of each access pattern may."
 	}
-	others := "others"
-	if len(rest) == 1 {
-		others = rest[0].Name
-	}
-	name := strings.Replace(found.Name(), "bytes", "KB", 1) // values are in KB
-	return fmt.Sprintf("fewer %s/op: %s, %s %s.", name, span(first, found), others, span(rest, found))
+	return fmt.Sprintf("fewer %s: %s, others %s.", properties[found].noun, span(first, found), span(rest, found))
 }
 
 // mostBut is how many metrics speak against the first at the most. The table has all.
