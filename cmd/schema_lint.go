@@ -351,10 +351,7 @@ func (f *forecastFlags) ofMail(
 		return nil, err
 	}
 	r.Workload = w.Name
-	if c := engine.Compression; c != nil {
-		r.Compressed, err = population.Compress(ctx, w, mail, c)
-	}
-	return r, err
+	return r, nil
 }
 
 // report is the forecast from the first time on, in years after the start.
