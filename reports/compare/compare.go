@@ -21,8 +21,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// Format is the version of the JSON of a Comparison. Within a version fields are only
-// added.
+// Format is the version of the JSON of a Comparison. CHANGELOG.md names the fields that were removed within a version.
 const Format = "mailbench.compare/2"
 
 // Comparison is the result of comparing two sides.

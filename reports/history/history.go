@@ -20,7 +20,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// Format is the version of the JSON of a History. Within a version fields are only added.
+// Format is the version of the JSON of a History. CHANGELOG.md names the fields that were removed within a version.
 const Format = "mailbench.history/2"
 
 // History is the history of a folder of results.

@@ -30,7 +30,7 @@ func writeHistory(t testing.TB, sources ...Source) string {
 			}
 			r.Cells[n].Ops, r.Cells[n].Verdict = ops, results.OK
 			readers := ops["list"]
-			readers.Count--
+			readers.Count = max(0, readers.Count-1)
 			r.Cells[n].Streams = []results.Stream{{Name: "readers", Arrivals: "poisson", Ops: map[string]results.Op{"list": readers}}}
 		}
 		text, err := json.Marshal(&r)

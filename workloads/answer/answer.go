@@ -102,6 +102,9 @@ func (w *filling) inside(p part) (string, error) {
 	default:
 		v, err := w.value(m)
 		of := results.Figure(m.name)
+		if v.Trials == 1 {
+			v.Low, v.High = v.Median, v.Median
+		}
 		return ranged(of, of.Text(v.Median), of.Text(v.Low), of.Text(v.High)), err
 	}
 }
@@ -120,7 +123,7 @@ func (w *filling) point(name string) string {
 	return s.Points[len(s.Points)-1].Value
 }
 
-// ranged is the text of a value with its range, unless the metric is a counter.
+// ranged is the text of a value with its range, unless the metric is a counter, or the value that of one trial.
 func ranged(of results.Figure, text, low, high string) string {
 	if of.Counted() || low == high {
 		return text
@@ -143,8 +146,11 @@ func (w *filling) ratio(x, y metric) (string, error) {
 	if b.Median <= 0 {
 		return "", fmt.Errorf("%s is %s", y, f.Text(b.Median))
 	}
-	if !trials.Differs(&a, &b) && !trials.Same(&a, &b) {
-		return "", fmt.Errorf("%s (%s) and %s (%s) do not differ significantly", x, f.Text(a.Median), y, f.Text(b.Median))
+	switch both := fmt.Sprintf("%s (%s) and %s (%s)", x, f.Text(a.Median), y, f.Text(b.Median)); {
+	case !f.Counted() && min(a.Trials, b.Trials) < 2:
+		return "", fmt.Errorf("%s are not compared: times need 2 trials or more", both)
+	case !trials.Differs(&a, &b) && !trials.Same(&a, &b):
+		return "", fmt.Errorf("%s do not differ significantly", both)
 	}
 	low, high := words.Digits(a.Low/b.High), words.Digits(a.High/max(b.Low, 1))
 	return ranged(f, words.Digits(a.Median/b.Median)+"×", low, high), nil

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -168,6 +169,22 @@ func TestCannotBeTold(t *testing.T) {
 	} {
 		if got := say(c.run, c.text); got != c.want {
 			t.Errorf("%s: %s\nwant %s", name, got, c.want)
+		}
+	}
+}
+
+// One trial shows no range of a time, and no difference. Counters need no trials.
+func TestOneTrial(t *testing.T) {
+	r := planted()
+	r.Cells = slices.DeleteFunc(r.Cells, func(c results.Cell) bool { return c.Model == "james" && c.Trial > 1 })
+	for text, want := range map[string]string{
+		"{move.p50 of james at 100}": "1.00ms",
+		"{move.p50 of oracle at 10000 / move.p50 of james at 10000}": "inconclusive: move.p50 of oracle at 10000 (2.03ms) and " +
+			"move.p50 of james at 10000 (1.00ms) are not compared: times need 2 trials or more",
+		"{move.requests of oracle at 10000 / move.requests of james at 10000}": "1.67×",
+	} {
+		if got := say(r, text); got != want {
+			t.Errorf("%s\n%s\nwant\n%s", text, got, want)
 		}
 	}
 }

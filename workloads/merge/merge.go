@@ -154,10 +154,11 @@ func (m *Merged) cells(sources []Source) error {
 		}
 	}
 	for _, parts := range results.Grouped(all, func(c *results.Cell) results.Key { return union(c.Key) }) {
-		if len(parts) != len(sources) {
-			return fmt.Errorf("%w: %d of %d segments executed %s on %s, phase %s, trial %d; a segment that was interrupted or "+
-				"could not go on cannot be merged", ErrApart, len(parts), len(sources), parts[0].Model, parts[0].Engine,
-				parts[0].Phase, parts[0].Trial)
+		have := len(results.Distinct(parts, func(c *results.Cell) int { return c.Segment }))
+		if have != len(sources) || have != len(parts) {
+			return fmt.Errorf("%w: %d of %d segments executed %s on %s, phase %s, trial %d, and have %d results of it; a segment "+
+				"that was interrupted or could not go on cannot be merged", ErrApart, have, len(sources), parts[0].Model,
+				parts[0].Engine, parts[0].Phase, parts[0].Trial, len(parts))
 		}
 		c := m.cell(parts)
 		judge.Apply(&c, m.Run.Objectives)
@@ -173,8 +174,7 @@ func union(k results.Key) results.Key {
 	return k
 }
 
-// read adds a segment's latency log. One that misses operations is an error: the service times of those that were ok,
-// or the times of others.
+// read adds a segment's latency log. One that misses times of operations is an error.
 func (m *Merged) read(s *Source) error {
 	tags := map[string]string{} // begins of the tags of a cell in the log, and in the merged run
 	for c := range s.Run.All {
@@ -191,9 +191,14 @@ func (m *Merged) read(s *Source) error {
 	}
 	for c := range s.Run.All {
 		for name, o := range logged(c) {
-			for kind, n := range map[latency.Kind]int64{
-				latency.Service: o.Count, latency.Rest: o.NotFound + o.Failed + o.Unknown,
-			} {
+			times := map[latency.Kind]int64{latency.Service: o.Count, latency.Rest: o.NotFound + o.Failed + o.Unknown}
+			if o.Latency != nil { // results of mailbench 0.1 have none
+				times[latency.Latency] = o.Count
+			}
+			if c.Rate > 0 { // an open loop
+				times[latency.Response], times[latency.Wait] = o.Count, o.Count
+			}
+			for kind, n := range times {
 				if found := own[union(c.Key).Tag(name, kind.String())].Count(); found != n {
 					return fmt.Errorf("%w: the latency log of %s has %d of the %d times %q of %s of %s; without the others "+
 						"there are no percentiles of all segments together", ErrApart, s.Name, found, n, kind, name, c.Key)

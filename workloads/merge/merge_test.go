@@ -254,7 +254,14 @@ func TestRefused(t *testing.T) {
 		}, "results/3 is a complete run, not a segment"},
 		{func(s []merge.Source) []merge.Source { s[2].Run.Cells = nil; return s }, "2 of 3 segments executed james on cassandra, phase measure, trial 1"},
 		{func(s []merge.Source) []merge.Source { s[2].Log = three()[0].Log; return s }, "the latency log of results/3 has 0 of the"},
+		{func(s []merge.Source) []merge.Source {
+			s[2].Run.Cells, s[1].Run.Cells = nil, append(s[1].Run.Cells, s[1].Run.Cells...)
+			return s
+		}, "2 of 3 segments executed james on cassandra, phase measure, trial 1, and have 3 results of it"},
 		{func(s []merge.Source) []merge.Source { s[2].Log = without(t, s[2].Log, "/service"); return s }, `times "service" of`},
+		{func(s []merge.Source) []merge.Source { s[2].Log = without(t, s[2].Log, "/latency"); return s }, `times "latency" of`},
+		{func(s []merge.Source) []merge.Source { s[2].Log = without(t, s[2].Log, "/response"); return s }, `times "response" of`},
+		{func(s []merge.Source) []merge.Source { s[2].Log = without(t, s[2].Log, "/lag"); return s }, `times "lag" of`},
 		// Results that no mailbench writes.
 		{func(s []merge.Source) []merge.Source {
 			for i := range s {

@@ -54,7 +54,7 @@ type operation struct {
 	recipients []int32
 }
 
-// mostOperations bounds the memory of a trace, to some GB.
+// mostOperations bounds the memory of a trace, to about 2 GB while it is read.
 const mostOperations = 20_000_000
 
 // Open reads a trace.
@@ -71,7 +71,7 @@ func Open(ctx context.Context, name string) (*Trace, error) {
 			first = l.Time
 		}
 		if len(t.all) == mostOperations {
-			return fmt.Errorf("more than %d operations; divide the trace", mostOperations)
+			return fmt.Errorf("more than %d operations; divide the trace into files of whole lines", mostOperations)
 		}
 		t.add(l, op, l.Time-first, users, folders)
 		return nil

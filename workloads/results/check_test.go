@@ -14,6 +14,8 @@ func TestCheck(t *testing.T) {
 		{"nothing", func(*Cell) {}, ""},
 		{"a gap without intervals", func(c *Cell) { c.Timeline = nil }, ""},
 		{"an operation with a negative count", func(c *Cell) { c.Ops["list"] = Op{Unknown: -1} }, "list has an impossible count"},
+		{"one among positive ones", func(c *Cell) { c.Ops["list"] = Op{Count: 9, Failed: -1} }, "list has an impossible count"},
+		{"one of a stream", func(c *Cell) { c.Streams = []Stream{{Name: "in", Ops: map[string]Op{"list": {Failed: -1}}}} }, "stream in: list has"},
 		{"more operations than there can be", func(c *Cell) { c.Ops["list"] = Op{Count: 1 << 62} }, "list has an impossible count"},
 		{"a phase of negative length", func(c *Cell) { c.Seconds = -1 }, "it lasts -1 s"},
 		{"a phase without an end", func(c *Cell) { c.Seconds = 1e300 }, "it lasts 1e+300 s"},

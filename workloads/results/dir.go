@@ -79,11 +79,11 @@ func Create(dir string, reports ...Report) (*Dir, error) {
 		return nil, fmt.Errorf("create run directory: %w", err)
 	}
 	if err := os.Mkdir(d.temp, 0o755); errors.Is(err, fs.ErrExist) {
-		whose := "another run is writing it"
+		whose := "another run is writing it; choose another run directory"
 		if !scratch.InUse(d.temp) {
-			whose = "a killed run may have left it; move or remove it"
+			whose = "a killed run may have left it; move or remove it, or choose another run directory"
 		}
-		return nil, fmt.Errorf("%w: %s exists: %s, or choose another run directory", ErrTaken, dir+partial, whose)
+		return nil, fmt.Errorf("%w: %s exists: %s", ErrTaken, d.name, whose)
 	} else if err != nil {
 		return nil, fmt.Errorf("create run directory: %w", err)
 	}

@@ -113,7 +113,7 @@ func TestCreateRefuses(t *testing.T) {
 		taken:                        "is not empty; remove it, or choose another run directory",
 		file:                         "create run directory: ",
 		filepath.Join(file, "below"): "create run directory: ",
-		twice:                        "another run is writing it, or choose another run directory",
+		twice:                        "another run is writing it; choose another run directory",
 	} {
 		if _, err := Create(dir, Report{benchFile, said}, Report{htmlFile, said}); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("Create(%s) = %v, want one line with %q", dir, err, want)

@@ -68,13 +68,8 @@ func Parse(b []byte) (*Run, error) {
 	if n := bytes.Count(b, []byte("{")) + bytes.Count(b, []byte("null")); n > 1<<16 && n > len(b)/leastObject {
 		return nil, fmt.Errorf("it is damaged: it has %d objects in %d bytes", n, len(b))
 	}
-	if version.Format == OlderFormat {
-		for _, e := range earlier {
-			b = e.words.ReplaceAllFunc(b, func(old []byte) []byte { return []byte(e.today.Replace(string(old))) })
-		}
-	}
 	r := &Run{}
-	if err := strict.JSON(b, r); err != nil {
+	if err := strict.JSON(renamed(b), r); err != nil {
 		return nil, fmt.Errorf("it is damaged: %w", err)
 	}
 	if err := r.check(); err != nil {
@@ -83,27 +78,30 @@ func Parse(b []byte) (*Run, error) {
 	return r, nil
 }
 
-// metrics are names of counters that earlier builds had.
-var metrics = strings.NewReplacer("calls", "requests", "examined", "scanned", "shard", "segment")
-
-// earlier has the words that OlderFormat has in other places than today, and their replacements. In JSON a quote before
-// a colon ends a key, and one after a backslash is part of a text. A key is known by the begin of its value, since an
-// operation may have the same name; its value is another object.
-var earlier = []struct {
-	words *regexp.Regexp
-	today *strings.Replacer
-}{
-	{regexp.MustCompile(`[^\\]"((shard|calls|calls_deviation|blob_calls|rows_examined\w*)"\s*:\s*[\d-]|` +
-		`shard"\s*:\s*\{\s*"index"|shards"\s*:\s*\[)`), metrics},
-	{regexp.MustCompile(`"figure":\s*"(calls|examined)"`), metrics},
-	{regexp.MustCompile(`\{\w+\.(calls|examined)\b`), metrics}, // in a sentence
-	{regexp.MustCompile(`"class":\s*"cannot tell"`), strings.NewReplacer("cannot tell", string(growth.Unclear))},
-	{regexp.MustCompile(`"kind":\s*"cold"`), strings.NewReplacer("cold", KindCold)},
+// Words of earlier builds. In JSON a quote before a colon ends a key, and one after a backslash is part of a text. A
+// key is known by the begin of its value, since an operation may have the same name; its value is another object.
+var (
+	// Builds that called a segment a shard had other names of counters, too.
+	oldWords = regexp.MustCompile(`[^\\]"((shard|calls|calls_deviation|blob_calls|rows_examined\w*)"\s*:\s*[\d-]|` +
+		`shard"\s*:\s*\{\s*"index"|shards"\s*:\s*\[)` +
+		`|"figure":\s*"(calls|examined)"|\{\w+\.(calls|examined)\b` + // of growth, and in a sentence
+		`|"class":\s*"cannot tell"|"kind":\s*"cold"`)
+	newWords = strings.NewReplacer("calls", "requests", "examined", "scanned", "shard", "segment",
+		"cannot tell", string(growth.Unclear), "cold", KindCold)
 	// The access patterns of a schema were a mapping in the text of a workload; it said which of them read.
-	{
-		regexp.MustCompile(`\\npatterns: \{.*?\}\\n`),
-		strings.NewReplacer("{", "[", "}", "]", `: \"read\"`, "", `: \"write\"`, ""),
-	},
+	oldPatterns = regexp.MustCompile(`\\npatterns: \{.*?\}\\n`)
+	newPatterns = strings.NewReplacer("{", "[", "}", "]", `: \"read\"`, "", `: \"write\"`, "")
+	// Hiccups had the distribution of all wake-ups.
+	oldHiccups = regexp.MustCompile(`"lateness":\s*\{\s*"p50"[^{}]*"p99_9"[^{}]*"max":\s*(\d+)[^{}]*\}`)
+)
+
+// renamed has the words of this build in place of those of earlier ones.
+func renamed(b []byte) []byte {
+	if bytes.Contains(b, []byte(`"shard"`)) { // the expression is slow
+		b = oldWords.ReplaceAllFunc(b, func(old []byte) []byte { return []byte(newWords.Replace(string(old))) })
+	}
+	b = oldPatterns.ReplaceAllFunc(b, func(old []byte) []byte { return []byte(newPatterns.Replace(string(old))) })
+	return oldHiccups.ReplaceAll(b, []byte(`"longest_ns":$1`))
 }
 
 // Bounds of what reports can show. No run comes near them.
@@ -143,16 +141,26 @@ func (c *Cell) check() error {
 	if !within(0, c.Seconds) {
 		return fmt.Errorf("it lasts %g s", c.Seconds)
 	}
-	if slices.ContainsFunc(c.Streams, func(s Stream) bool { return s.Name == "" }) {
-		return errors.New("it has a stream without a name")
-	}
 	for i, in := range c.Timeline {
 		if !within(in.At, in.Seconds) {
 			return fmt.Errorf("interval %d begins at %g s and lasts %g s", i+1, in.At, in.Seconds)
 		}
 	}
-	for name, o := range c.Ops {
-		if n := o.Attempted(); min(n, o.Count) < 0 || max(n, o.Count) > mostCounted {
+	for _, s := range c.Streams {
+		if s.Name == "" {
+			return errors.New("it has a stream without a name")
+		}
+		if err := checkCounts(s.Ops); err != nil {
+			return fmt.Errorf("stream %s: %w", s.Name, err)
+		}
+	}
+	return checkCounts(c.Ops)
+}
+
+func checkCounts(ops map[string]Op) error {
+	for name, o := range ops {
+		counts := []int64{o.Count, o.NotFound, o.Failed, o.Unknown, o.Dropped, o.NoTarget, o.TooLarge, o.Clamped}
+		if slices.Min(counts) < 0 || slices.Max(counts) > mostCounted {
 			return fmt.Errorf("%s has an impossible count", name)
 		}
 	}

@@ -16,10 +16,9 @@ import (
 	"github.com/mailbench/mailbench/workloads/growth"
 )
 
-// Format is the version of run.json. Within a version fields may be added, and
-// a reader ignores those that it does not know; a field is never removed or
-// given another meaning. docs/results.md describes the format. OlderFormat is read, too: it also has
-// counts of 0, and unused fields.
+// Format is the version of run.json. Within a version fields may be added, and a reader ignores those that it does
+// not know. Before 1.0 unused fields may be removed; CHANGELOG.md names them. docs/results.md describes the format.
+// OlderFormat is read, too: it also has counts of 0, and unused fields.
 const (
 	Format      = "mailbench.run/3"
 	OlderFormat = "mailbench.run/2"

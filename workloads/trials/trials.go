@@ -123,8 +123,8 @@ func Columns(cells []*results.Cell) []Column {
 type Value struct {
 	Trials int // those in which it is known; 0: none
 	// Median is the median of the trials. Low to High is the range in which other trials are expected to be: that of the
-	// trials, wider if these are few, and for a counter as far as its errors reach. A time is infinite where operations
-	// at that percentile never ended.
+	// trials, wider if these are few, and for a counter as far as its errors reach. One trial shows no range of a time:
+	// Low is 0 and High infinite. A time is infinite where operations at that percentile never ended.
 	Median, Low, High float64
 	Error             float64 // of a counter: its standard error, as a share of Median
 }
@@ -155,8 +155,11 @@ func (cs Column) Value(op string, f results.Figure) Value {
 			times = append(times, o.Scheduled().At(f.Percentile()))
 		}
 	}
-	v := Of(times)
-	if v.Trials < knownTrials {
+	v := of(times)
+	switch {
+	case v.Trials == 1:
+		v.Low, v.High = 0, math.Inf(1)
+	case v.Trials < knownTrials:
 		v.Low, v.High = v.Low/knownFactor, v.High*knownFactor
 	}
 	return v
@@ -180,7 +183,7 @@ func (cs Column) counted(op string, f results.Figure) Value {
 		}
 		means, all, squares = append(means, mean), all+n, squares+deviation*deviation*n
 	}
-	v := Of(means)
+	v := of(means)
 	deviation := math.Sqrt(squares / max(all, 1))
 	err := deviation / math.Sqrt(max(all, 1))
 	if v.Median > 0 {
@@ -193,8 +196,8 @@ func (cs Column) counted(op string, f results.Figure) Value {
 	return v
 }
 
-// Of is a figure of the trials that have these values.
-func Of(values []float64) Value {
+// of is a figure of the trials that have these values.
+func of(values []float64) Value {
 	if len(values) == 0 {
 		return Value{}
 	}
