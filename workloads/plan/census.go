@@ -175,18 +175,17 @@ const hottestSample = 20_000
 // folder, by the first operations of the last measured phase. A delivery goes to each of its
 // recipients. Both are 0 if no phase is measured or its trace is not read.
 func Hottest(w *workloads.Workload, c *Census) (user, folder float64) {
-	var last workloads.Phase
-	for _, p := range w.Phases {
-		if p.Kind == workloads.Measure {
-			last = p
-		}
+	i := len(w.Phases) - 1
+	for i >= 0 && w.Phases[i].Kind != workloads.Measure {
+		i--
 	}
-	if last.Kind != workloads.Measure || c.Users() == 0 || last.Replay != nil && last.Replay.Source == nil {
+	if i < 0 || w.Phases[i].Replay != nil && w.Phases[i].Replay.Source == nil {
 		return 0, 0
 	}
+	last := w.Phases[i]
+	last.Duration, last.Operations = 0, 0 // it may be too short
 	type place struct{ user, folder int }
 	all, users, folders := 0.0, make(map[int]float64), make(map[place]float64)
-	last.Duration, last.Operations = 0, 0 // it may be too short
 	for o := range first(StreamOf(w, &last, c), &last, hottestSample) {
 		to := []int{o.User}
 		if o.Op == workloads.Deliver {
@@ -265,34 +264,11 @@ func (s Segment) Check(w *workloads.Workload) error {
 			w.Population.Users, s.Of)
 	}
 	for _, p := range w.Phases {
-		for _, one := range append(slices.Clip(p.Streams), p) {
-			if p.Runs() && p.Arrivals == workloads.Closed && one.Clients < s.Of {
-				return fmt.Errorf("phase %s has %d clients for %d segments; use fewer segments, or more clients",
-					p.Name, one.Clients, s.Of)
-			}
+		if p.Runs() && p.Arrivals == workloads.Closed {
+			return fmt.Errorf("phase %s has clients, which cannot be divided; give it a rate, or leave --segment out", p.Name)
 		}
 	}
 	return nil
-}
-
-// Own returns the phase with the segment's part of its clients. If they cannot be divided
-// evenly, the first segments have one more.
-func (s Segment) Own(p workloads.Phase) workloads.Phase {
-	part := func(clients int) int { return (clients + s.Of - s.Index) / s.Of }
-	if !s.Divides() || p.Clients == 0 {
-		return p
-	}
-	if len(p.Streams) == 0 {
-		p.Clients = max(1, part(p.Clients))
-		return p
-	}
-	p.Clients, p.Streams = 0, slices.Clone(p.Streams)
-	for i := range p.Streams {
-		own := &p.Streams[i].Clients
-		*own = part(*own)
-		p.Clients += *own
-	}
-	return p
 }
 
 // OfSegment returns the census of a segment. It has the users and folders of all segments, but
@@ -327,17 +303,10 @@ type ownStream struct {
 	users   int
 }
 
-// mostForeign bounds how many operations of other segments may follow each other. In a closed loop without operations
-// of the segment's users, Next would never return.
-const mostForeign = 10_000_000
-
 // Next implements Stream.
 func (s *ownStream) Next(now time.Duration, o *Operation) (due time.Duration, ok bool) {
 	due, ok = s.Stream.Next(now, o)
-	for n := 0; ok && !s.segment.Has(o.User); n++ {
-		if n == mostForeign {
-			return 0, false
-		}
+	for ok && !s.segment.Has(o.User) {
 		due, ok = s.Stream.Next(now, o)
 	}
 	if !ok {

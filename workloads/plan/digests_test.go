@@ -74,12 +74,12 @@ func TestDigests(t *testing.T) {
 	add := func(w *workloads.Workload) {
 		all := censusOf(t, w)
 		for _, s := range []Segment{{}, {Index: 2, Of: 3}} {
-			if s.Divides() && s.Check(w) != nil {
+			if s.Check(w) != nil && w.Name != "everything" {
 				continue
 			}
 			c := all.OfSegment(s)
 			for i := range w.Phases {
-				if p := w.OfTrial(s.Own(w.Phases[i]), 2); p.Runs() {
+				if p := w.OfTrial(w.Phases[i], 2); p.Runs() && !(s.Divides() && p.Arrivals == workloads.Closed) {
 					sum, n := PlanDigest(w, &p, c)
 					fmt.Fprintf(&b, "%s %s %d/%d: %d %s\n", w.Name, p.Name, s.Index, s.Of, n, sum)
 				}

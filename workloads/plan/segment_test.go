@@ -105,55 +105,13 @@ func sharesAreTheWhole(t *testing.T, w *workloads.Workload) {
 	}
 }
 
-// Clients are divided, so that their sum is the same, and each draws its own users.
-func TestClientsOfSegments(t *testing.T) {
-	w := read(t, `
-version: 1
-name: clients
-population: {users: 10, folders: 1, messages: 3}
-phases:
-  - load: {}
-  - measure: {operations: 500, clients: 7, mix: {list: 1}}
-`)
-	census := censusOf(t, w)
-	clients, operations := 0, 0
-	for index := 1; index <= 3; index++ {
-		segment := Segment{Index: index, Of: 3}
-		p := segment.Own(w.Phases[1])
-		clients += p.Clients
-		operations += len(drawn(t, StreamOf(w, &p, census.OfSegment(segment)), func(o *Operation) {
-			if !segment.Has(o.User) {
-				t.Fatalf("segment %d has user %d", index, o.User)
-			}
-		}))
-	}
-	if clients != 7 || operations != 500 {
-		t.Errorf("three segments have %d clients and %d operations; expected 7 and 500", clients, operations)
-	}
-}
-
-// A closed loop that has no operations of the segment's users ends.
-func TestSegmentWithoutOperations(t *testing.T) {
-	w := read(t, "version: 1\nname: far\npopulation: {users: 2, messages: 1}\naccess: {users: {latest: {theta: 20}}}\n"+
-		"phases: [{load: {}}, {measure: {duration: 1s, clients: 2, mix: {list: 1}}}]\n")
-	c := censusOf(t, w)
-	c.shared = true // each operation draws no folder
-	var o Operation
-	for index := range 2 {
-		s := StreamOf(w, &w.Phases[1], c.OfSegment(Segment{Index: index + 1, Of: 2}))
-		for range 3 {
-			s.Next(0, &o)
-		}
-	}
-}
-
 // A workload that cannot be divided is refused.
 func TestSegmentsRefused(t *testing.T) {
 	for text, of := range map[string]int{
 		"population: {users: 3, folders: 1, messages: 1}\nphases: [{load: {}}, {measure: {duration: 1s, rate: 1/s, mix: {list: 1}}}]":            4,
 		"population: {users: 9, shared: true, messages: 1}\nphases: [{load: {}}, {measure: {duration: 1s, rate: 1/s, mix: {list: 1}}}]":          2,
-		"population: {users: 9, folders: 1, messages: 1}\nphases: [{load: {}}, {measure: {duration: 1s, clients: 3, mix: {list: 1}}}]":           4,
-		"population: {users: 9, folders: 1, messages: 1}\nphases: [{load: {clients: 1}}, {measure: {duration: 1s, clients: 4, mix: {list: 1}}}]": 0,
+		"population: {users: 9, folders: 1, messages: 1}\nphases: [{load: {}}, {measure: {duration: 1s, clients: 4, mix: {list: 1}}}]":           2,
+		"population: {users: 9, folders: 1, messages: 1}\nphases: [{load: {clients: 1}}, {measure: {duration: 1s, rate: 1/s, mix: {list: 1}}}]": 0,
 	} {
 		w := read(t, "version: 1\nname: refused\n"+text+"\n")
 		err := Segment{Index: 1, Of: max(4, of)}.Check(w)

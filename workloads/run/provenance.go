@@ -85,7 +85,7 @@ func (r *runner) phases(ctx context.Context, at *point) (all []results.Phase, er
 				if ctx.Err() != nil {
 					return nil, ctx.Err()
 				}
-				drawn := at.workload.OfTrial(c.Segment.Own(*p), trial+1)
+				drawn := at.workload.OfTrial(*p, trial+1)
 				sum, digested := plan.PlanDigest(at.workload, &drawn, at.census)
 				if trial == 0 {
 					phase.SHA256, phase.Digested = sum, digested

@@ -60,8 +60,8 @@ func (c *combination) run(ctx context.Context) (open bool) {
 		}
 	}()
 	for i := range c.workload().Phases {
-		own := c.runner.config.Segment.Own(c.workload().Phases[i])
-		p := &own
+		phase := c.workload().Phases[i]
+		p := &phase
 		if ctx.Err() != nil {
 			c.giveUp(ctx, ctx.Err())
 			return false
