@@ -23,7 +23,6 @@ type probe struct {
 	why     string            // it cannot
 	deletes string            // the pattern that deletes the rows
 	sized   []*schemas.Column // whose values grow
-	unit    string            // what the rows of its table are
 }
 
 // growth is how cost shows a finding: the more there is of something, the higher is a cost of an operation.
@@ -53,8 +52,8 @@ func scanned(o *results.Op) float64 {
 const change = " ({was} → {is}), p50 {first} → {last}"
 
 var (
-	byPart  = &growth{says: "a partition of {table} has {times}× the rows at {more}× the {rows}" + change, of: scanned, least: 0.5}
-	byRows  = &growth{says: "{op} scans {times}× the rows at {more}× the {rows}" + change, of: scanned, least: 0.5}
+	byPart  = &growth{says: "a partition of {table} has {times}× the rows at {more}× the rows" + change, of: scanned, least: 0.5}
+	byRows  = &growth{says: "{op} scans {times}× the rows at {more}× the rows" + change, of: scanned, least: 0.5}
 	byWaste = &growth{says: "{op} scans {is} rows for each that it returns, p50 {last}", of: wasted}
 	bySize  = &growth{
 		says: "{op} reads {times}× the bytes a row at {more}× the size of its collection or content" + change, of: read, least: 0.2,
@@ -63,7 +62,7 @@ var (
 		"{op} has {times}× the rows at {more}× the keys of a call" + change, scanned, 0.5, "keys", proveFactor * proveItems,
 	}
 	byDeletes = &growth{
-		"{op} takes {times}× the time after 90% of the {rows} are deleted, p50 {first} → {last}", took, 0.2, "deleted", proveItems,
+		"{op} takes {times}× the time after 90% of the rows are deleted, p50 {first} → {last}", took, 0.2, "deleted", proveItems,
 	}
 )
 
@@ -96,10 +95,7 @@ func (k *Keyspace) probesOf(report *lint.Report) (all []probe) {
 		if !known || f.Accepted != "" || f.Severity == lint.Note && f.Rule.Severity != lint.Note {
 			continue
 		}
-		p, t := probe{finding: f, op: f.Pattern, shows: shows, unit: "rows"}, k.Schema.Table(f.Table)
-		if t != nil && len(t.Rows) > 0 && t.Rows[0].Growth != nil {
-			p.unit = t.Rows[0].Each + "s"
-		}
+		p, t := probe{finding: f, op: f.Pattern, shows: shows}, k.Schema.Table(f.Table)
 		find := func(fits func(o *schemas.Pattern) bool) string { // the finding's own pattern, or one of its table
 			for _, o := range append([]*schemas.Pattern{k.Schema.Pattern(f.Pattern)}, k.Patterns...) {
 				if o != nil && o.Table != nil && o.Table == t && fits(o) {
@@ -250,12 +246,12 @@ func (p *probe) verdict(r *results.Run, engine string) (verdict, measured string
 	}
 	was, is := p.shows.of(&ops[0]), p.shows.of(&ops[n])
 	more, times := cmp.Or(more, float64(rows[n])/float64(rows[0])), is/max(was, 1e-9)
-	says := strings.NewReplacer("{op}", p.op, "{table}", p.finding.Table, "{rows}", p.unit,
+	says := strings.NewReplacer("{op}", p.op, "{table}", p.finding.Table,
 		"{times}", words.Amount(times), "{more}", words.Amount(more), "{was}", words.Amount(was), "{is}", words.Amount(is),
 		"{first}", words.Duration(took(&ops[0])), "{last}", words.Duration(took(&ops[n])),
 	).Replace(p.shows.says)
 	if times >= p.shows.least*more && (p.shows != byWaste || is >= wasteful) {
 		return "confirmed", says
 	}
-	return "not seen", fmt.Sprintf("up to %s %s, %s", words.Thousands(rows[n]), p.unit, says)
+	return "not seen", fmt.Sprintf("up to %s rows, %s", words.Thousands(rows[n]), says)
 }

@@ -38,22 +38,22 @@ func TestProof(t *testing.T) {
 		{
 			byPart,
 			[]measured{few, at(10000, 100, 100, 1000, 1)},
-			"confirmed: a partition of t has 10× the rows at 10× the orders (10 → 100), p50 100µs → 1.00ms",
+			"confirmed: a partition of t has 10× the rows at 10× the rows (10 → 100), p50 100µs → 1.00ms",
 		},
 		{
 			byRows,
 			[]measured{few, at(10000, 49, 49, 490, 1)},
-			"not seen: up to 10,000 orders, page scans 4.90× the rows at 10× the orders (10 → 49), p50 100µs → 1.00ms",
+			"not seen: up to 10,000 rows, page scans 4.90× the rows at 10× the rows (10 → 49), p50 100µs → 1.00ms",
 		},
 		{
 			byRows,
 			[]measured{few, at(10000, 50, 50, 500, 1)},
-			"confirmed: page scans 5× the rows at 10× the orders (10 → 50), p50 100µs → 1.00ms",
+			"confirmed: page scans 5× the rows at 10× the rows (10 → 50), p50 100µs → 1.00ms",
 		},
 		{
 			byItems,
 			[]measured{few, at(1000, 49, 49, 490, 1)},
-			"not seen: up to 1,000 orders, page has 4.90× the rows at 10× the keys of a call (10 → 49), p50 100µs → 1.00ms",
+			"not seen: up to 1,000 rows, page has 4.90× the rows at 10× the keys of a call (10 → 49), p50 100µs → 1.00ms",
 		},
 		{
 			byWaste,
@@ -63,17 +63,17 @@ func TestProof(t *testing.T) {
 		{
 			byWaste,
 			[]measured{few, at(10000, 100, 60, 100, 1)},
-			"not seen: up to 10,000 orders, page scans 1.67 rows for each that it returns, p50 1.00ms",
+			"not seen: up to 10,000 rows, page scans 1.67 rows for each that it returns, p50 1.00ms",
 		},
 		{
 			byDeletes,
 			[]measured{few, at(1000, 10, 10, 100, 0.2)},
-			"confirmed: page takes 2× the time after 90% of the orders are deleted, p50 100µs → 200µs",
+			"confirmed: page takes 2× the time after 90% of the rows are deleted, p50 100µs → 200µs",
 		},
 		{
 			byDeletes,
 			[]measured{few, at(1000, 10, 10, 100, 0.19)},
-			"not seen: up to 1,000 orders, page takes 1.90× the time after 90% of the orders are deleted, p50 100µs → 190µs",
+			"not seen: up to 1,000 rows, page takes 1.90× the time after 90% of the rows are deleted, p50 100µs → 190µs",
 		},
 		{
 			bySize,
@@ -88,13 +88,13 @@ func TestProof(t *testing.T) {
 		{
 			byRows,
 			[]measured{few, at(1_000_000, 10_000, 10_000, 1e5, 1)},
-			"confirmed: page scans 1000× the rows at 1000× the orders (10 → 10.0k), p50 100µs → 1.00ms",
+			"confirmed: page scans 1000× the rows at 1000× the rows (10 → 10.0k), p50 100µs → 1.00ms",
 		},
 		{byDeletes, []measured{few}, "not measured: no operation succeeded at each point"},
 		{byRows, []measured{few, few}, "not measured: no operation succeeded at each point"},
 		{nil, nil, "not shown: why"},
 	} {
-		p := probe{finding: lint.Finding{Table: "t"}, op: "page", shows: tc.shows, unit: "orders", why: "why"}
+		p := probe{finding: lint.Finding{Table: "t"}, op: "page", shows: tc.shows, why: "why"}
 		r := &results.Run{Sweep: &results.Sweep{}}
 		for i, m := range tc.at {
 			point, phase := fmt.Sprint(m.rows), provePhase

@@ -74,7 +74,6 @@ const (
 	defaultDistinct = 10  // of a column by which a pattern finds several rows
 	rowsOfIndexed   = 100 // rows with one value of a column that has an index
 	rowsOfBucket    = 100
-	deepPages       = 5 // of so many pages one begins in the middle of its partition, the others are first pages
 )
 
 // epoch is the time of row 0.
@@ -290,15 +289,7 @@ func (t *table) args(p *schemas.Pattern, k, version uint64, limit, items int) (a
 			add(t.of(b.Column).sorted(k-min(k/step, uint64(limit))*step, k)[end], 0, b.Column)
 		}
 	}
-	if k >= t.first.Load()+step && len(p.After) > 0 && hash(k, 0, 0)%deepPages == 0 {
-		begins := 0
-		if p.After[0].Desc != p.Reverse {
-			begins = 1
-		}
-		add(t.of(p.After[0]).sorted(k-step, k)[begins], 0, p.After...) // at least the other of the two follows
-	} else {
-		args = append(args, make([]drivers.Value, len(p.After))...) // null: the first page
-	}
+	args = append(args, make([]drivers.Value, len(p.After))...) // null: the first page
 	if p.LimitArg {
 		args = append(args, drivers.Bigint(int64(limit)))
 	}
