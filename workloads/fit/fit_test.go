@@ -164,7 +164,7 @@ func trace(t *testing.T, w *workloads.Workload) *Sample {
 		if !ok {
 			return s
 		}
-		l := replay.Line{Time: due.Seconds(), User: plan.Address(o.User), Folder: plan.FolderName(o.Folder), Messages: float64(o.Messages)}
+		l := replay.Line{Time: due.Seconds(), User: plan.Address(o.User), Folder: plan.FolderName(o.Folder)}
 		if o.Op == workloads.Deliver {
 			l.Size = float64(3000 + o.N%4000)
 			for _, u := range o.Recipients {
@@ -198,7 +198,6 @@ func TestTrace(t *testing.T) {
 	about(t, "folders", got.Population.Folders.Mean(), 4, 0)
 	about(t, "recipients", got.Mail.Recipients.Mean(), w.Mail.Recipients.Mean(), 0.1)
 	about(t, "deliveries", p.How[workloads.Deliver].Size.Mean(), 5000, 0.02)
-	about(t, "messages that are moved", p.How[workloads.Move].Messages.Mean(), 5, 0.05)
 }
 
 // Samples that say little become workloads all the same, and these say what was not measured.

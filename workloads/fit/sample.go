@@ -10,7 +10,6 @@ package fit
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -35,9 +34,8 @@ type Sample struct {
 	mix        workloads.Mix
 	times      []float64 // times of all operations, in seconds
 	users      map[string]*account
-	sizes      []int64                   // bytes of each delivered message
-	recipients []int64                   // number of recipients of each delivery
-	about      [workloads.NumOps][]int64 // number of messages of each operation, if it is given
+	sizes      []int64 // bytes of each delivered message
+	recipients []int64 // number of recipients of each delivery
 }
 
 // account is a user of a trace.
@@ -124,9 +122,6 @@ func (s *Sample) ReadTrace(ctx context.Context, path string) error {
 	return err
 }
 
-// severalMessages are the operations that can be about several messages.
-var severalMessages = []workloads.Op{workloads.Flag, workloads.Move, workloads.Delete, workloads.Expunge}
-
 // Operation adds a line of a trace.
 func (s *Sample) Operation(l *replay.Line, op workloads.Op) {
 	s.mix[op]++
@@ -137,9 +132,6 @@ func (s *Sample) Operation(l *replay.Line, op workloads.Op) {
 		if !strings.EqualFold(folder, "inbox") {
 			user.folders[folder] = true
 		}
-	}
-	if l.Messages > 0 && slices.Contains(severalMessages, op) {
-		s.about[op] = append(s.about[op], int64(l.Messages))
 	}
 	if op == workloads.Deliver {
 		s.recipients = append(s.recipients, int64(max(1, len(l.Recipients))))

@@ -25,14 +25,7 @@ type writer struct {
 // Workload is the workload that fits the sample, which has messages or operations.
 func (s *Sample) Workload() string {
 	w := &writer{s: s}
-	var what []string
-	if n := len(s.bodies); n > 0 {
-		what = append(what, words.Plural(n, "message"))
-	}
-	if n := len(s.times); n > 0 {
-		what = append(what, words.Plural(n, "operation"))
-	}
-	w.text("version: 1\nname: fitted\ndescription: Fitted to %s", strings.Join(what, " and "))
+	w.text("version: 1\nname: fitted\ndescription: Fitted to %d messages and %d operations", len(s.bodies), len(s.times))
 	w.mail()
 	severalFolders := w.population()
 	if len(s.times) > 0 {
@@ -197,7 +190,7 @@ func (w *writer) rate() {
 // mix writes the operations of a trace, without those that the workload cannot do.
 func (w *writer) mix(severalFolders bool) {
 	s := w.s
-	w.text("      # mix: %s; each is drawn for itself, whatever came before", words.Plural(len(s.times), "operation"))
+	w.text("      # mix: %s; each is drawn for itself, and is about one message", words.Plural(len(s.times), "operation"))
 	impossible := map[workloads.Op]bool{
 		workloads.Attachment: len(s.files) == 0, workloads.Restore: !s.mix.Has(workloads.Delete),
 		workloads.Move: !severalFolders, workloads.Label: !severalFolders,
@@ -217,18 +210,12 @@ func (w *writer) mix(severalFolders bool) {
 	w.text("      mix:")
 	for _, op := range ops {
 		weight := number(scalar.Round(100*s.mix.Share(op), 4))
-		about, sized := s.about[op], op == workloads.Deliver && len(s.bodies) == 0 && len(s.sizes) > 0
-		if len(about) == 0 && !sized {
+		if op != workloads.Deliver || len(s.bodies) > 0 || len(s.sizes) == 0 {
 			w.text("        %s: %s", op, weight)
 			continue
 		}
 		w.text("        %s:\n          weight: %s", op, weight)
-		if sized {
-			w.dist("          ", "size", s.sizes, workloads.MaxMessage, "")
-		}
-		if len(about) > 0 {
-			w.dist("          ", "messages", about, workloads.MaxMessages, "")
-		}
+		w.dist("          ", "size", s.sizes, workloads.MaxMessage, "")
 	}
 }
 

@@ -108,9 +108,9 @@ func sharesAreTheWhole(t *testing.T, w *workloads.Workload) {
 // A workload that cannot be divided is refused.
 func TestSegmentsRefused(t *testing.T) {
 	for text, of := range map[string]int{
-		"population: {users: 3, folders: 1, messages: 1}\nphases: [{load: {}}, {measure: {duration: 1s, rate: 1/s, mix: {list: 1}}}]":            4,
-		"population: {users: 9, shared: true, messages: 1}\nphases: [{load: {}}, {measure: {duration: 1s, rate: 1/s, mix: {list: 1}}}]":          2,
-		"population: {users: 9, folders: 1, messages: 1}\nphases: [{load: {}}, {measure: {duration: 1s, clients: 4, mix: {list: 1}}}]":           2,
+		"population: {users: 3, folders: 1, messages: 1}\nphases: [{load: {}}, {measure: {duration: 1s, rate: 1/s, mix: {list: 1}}}]":           4,
+		"population: {users: 9, shared: true, messages: 1}\nphases: [{load: {}}, {measure: {duration: 1s, rate: 1/s, mix: {list: 1}}}]":         2,
+		"population: {users: 9, folders: 1, messages: 1}\nphases: [{load: {}}, {measure: {duration: 1s, clients: 4, mix: {list: 1}}}]":          2,
 		"population: {users: 9, folders: 1, messages: 1}\nphases: [{load: {clients: 1}}, {measure: {duration: 1s, rate: 1/s, mix: {list: 1}}}]": 0,
 	} {
 		w := read(t, "version: 1\nname: refused\n"+text+"\n")
