@@ -236,12 +236,28 @@ func (v *run) leftOut(n *Notice) string {
 	if what == "" {
 		return fmt.Sprintf("%s left out (%s, see --full)", who, n.Verdict)
 	}
-	key := judge.RateKey(v.Run, n.cells[0])
+	key := rateKey(v.Run, n.cells[0])
 	lower := "a lower " + key
 	if half := n.cells[0].Rate / 2; half >= 1 && strings.HasSuffix(key, ".rate") {
 		lower = fmt.Sprintf("%s=%.0f/s", key, half)
 	}
 	return fmt.Sprintf("%s left out (%s: %s)", who, what, strings.ReplaceAll(remedy, "a lower phases.PHASE.rate", lower))
+}
+
+// rateKey is the key of a workload that lowers the rate of a phase: closed loops have clients, and replays a speed.
+// Streams have a rate each.
+func rateKey(r *results.Run, c *results.Cell) string {
+	replayed := func(p results.Phase) bool { return p.Name == c.Phase && p.Trace != "" }
+	switch key := "phases." + c.Phase; {
+	case c.Arrivals == "closed":
+		return key + ".clients"
+	case len(c.Streams) > 0:
+		return key + ".streams"
+	case slices.ContainsFunc(r.Phases, replayed):
+		return key + ".replay.speed"
+	default:
+		return key + ".rate"
+	}
 }
 
 // queueing names the models of a load whose offered rate was near what they achieve without pauses.

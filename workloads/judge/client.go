@@ -160,32 +160,41 @@ func lostTime(c *results.Cell, e *results.Evidence) string {
 	if e.Delays == nil || e.Hiccups == nil {
 		return ""
 	}
+	what := ""
+	switch waited := of(e.Hiccups.Total, c); {
+	case waited > stoppedMost && !e.InProcess && !e.SameMachine:
+		what = "its process could not run for " + results.Percent(waited) + " of the phase"
+	case !e.SameMachine && !(e.InProcess && c.Client.OthersShare <= othersMost):
+		what = lostDrops(c, e)
+	}
+	return when(what != "", "client-bound: %s; lower the rate, or %s", what, advice)
+}
+
+// lostDrops says that operations were dropped because of the client's delays, if they were.
+func lostDrops(c *results.Cell, e *results.Evidence) string {
 	// After a stop one worker finds all overdue operations. If the store had capacity to spare, the client's own drops
 	// are at least one in as many as there are workers: one worker alone would have executed so many. If they are
 	// fewer, the store could not execute so many, and most would have been dropped without the delay.
 	own, all := e.Delays.Dropped, max(e.Delays.Dropped, c.Offered.Dropped)
 	dropped := share(all, e.Started+all)
 	beyondStore := own*int64(c.Client.Workers) < c.Offered.Dropped
-	what := ""
-	switch waited := of(e.Hiccups.Total, c); {
-	case waited > stoppedMost && !e.InProcess && !e.SameMachine:
-		what = "its process could not run for " + results.Percent(waited) + " of the phase"
-	case own >= leastSlower && dropped > lateInvalid && !beyondStore &&
-		!e.SameMachine && !(e.InProcess && c.Client.OthersShare <= othersMost):
-		what = "up to " + results.Percent(dropped) + " of the operations were dropped because of its delays"
-	}
-	return when(what != "", "client-bound: %s; lower the rate, or %s", what, advice)
+	return when(own >= leastSlower && dropped > lateInvalid && !beyondStore,
+		"up to %s of the operations were dropped because of its delays", results.Percent(dropped))
 }
 
-// delayed warns of delays of the client that do not make the phase invalid: by how much they made p50 and p99 of the
-// response time longer than the latency. It leaves percentiles of too few operations out.
+// delayed warns of delays of the client that do not make the phase invalid: operations that they dropped, or by how
+// much they made p50 and p99 of the response time longer than the latency. It leaves percentiles of too few operations
+// out.
 func delayed(c *results.Cell, e *results.Evidence) string {
 	d := e.Delays
 	if d == nil || e.Hiccups == nil || lostTime(c, e) != "" {
 		return ""
 	}
+	if drops := lostDrops(c, e); drops != "" {
+		return "client delay: " + drops + ", and engine and client share the processors; " + advice
+	}
 	if waited := of(e.Hiccups.Total, c); waited > stoppedMost {
-		return "client delay: its process waited for a processor for " + results.Percent(waited) + " of the phase; " + advice
+		return "client delay: its process could not run for " + results.Percent(waited) + " of the phase; " + advice
 	}
 	text, warn := "", false
 	for _, q := range results.Percentiles {

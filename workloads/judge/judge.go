@@ -146,13 +146,20 @@ const (
 	// neighbors is the correlation of the ranks of neighboring windows, which is assumed of all noise. It falls by that
 	// factor with each window of distance.
 	neighbors = 0.35
+	// trendHighest is the largest change that is reported.
+	trendHighest = 1000
 )
+
+// trend is the line through the service times of a phase's windows, from the first to the last, in nanoseconds. Change
+// is how much the line rises, as a share of From. It lies between Low and High with 99% confidence. A share of
+// trendHighest means trendHighest or more.
+type trend struct{ From, To, Change, Low, High float64 }
 
 // Trend is how the service time changed over the windows; false if there are too few of
 // them to decide.
-func Trend(windows []float64) (results.Trend, bool) {
+func Trend(windows []float64) (trend, bool) {
 	if len(windows) < trendWindows {
-		return results.Trend{}, false
+		return trend{}, false
 	}
 	logs := batches(windows)
 	for i, w := range logs {
@@ -180,9 +187,9 @@ func Trend(windows []float64) (results.Trend, bool) {
 	}
 	from := results.Median(logs)
 	over := func(slope float64) float64 {
-		return min(math.Expm1(slope*float64(n-1)), results.TrendMost)
+		return min(math.Expm1(slope*float64(n-1)), trendHighest)
 	}
-	return results.Trend{
+	return trend{
 		From: math.Exp(from), To: math.Exp(from + slope*float64(n-1)),
 		Change: over(slope), Low: over(low), High: over(high),
 	}, true
@@ -190,12 +197,12 @@ func Trend(windows []float64) (results.Trend, bool) {
 
 // Drifts reports whether there is a trend: noise does not explain it, and it is more than
 // driftLeast.
-func Drifts(t results.Trend) bool {
+func Drifts(t trend) bool {
 	return math.Abs(t.Change) > driftLeast && (t.Low > 0 || t.High < 0)
 }
 
 // Steady reports whether both bounds of the trend are within SteadyWithin.
-func Steady(t results.Trend) bool { return t.Low >= -SteadyWithin && t.High <= SteadyWithin }
+func Steady(t trend) bool { return t.Low >= -SteadyWithin && t.High <= SteadyWithin }
 
 // batches are medians of neighboring windows, at most trendMost.
 func batches(windows []float64) []float64 {
@@ -316,22 +323,6 @@ func ofData(r *results.Run, add func(name, format string, args ...any)) {
 	}
 	if r.Interrupted {
 		add(Interrupted, "interrupted; measured values are saved")
-	}
-}
-
-// RateKey is the key of a workload that lowers the rate of a phase: closed loops have clients, and replays a speed.
-// Streams have a rate each.
-func RateKey(r *results.Run, c *results.Cell) string {
-	replayed := func(p results.Phase) bool { return p.Name == c.Phase && p.Trace != "" }
-	switch key := "phases." + c.Phase; {
-	case c.Arrivals == "closed":
-		return key + ".clients"
-	case len(c.Streams) > 0:
-		return key + ".streams"
-	case slices.ContainsFunc(r.Phases, replayed):
-		return key + ".replay.speed"
-	default:
-		return key + ".rate"
 	}
 }
 

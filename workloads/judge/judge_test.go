@@ -20,6 +20,7 @@ func healthy() *results.Cell {
 		Seconds: 30, Arrivals: "poisson", Rate: 2000, Durability: "process",
 		Offered: &results.Offered{Due: 60000, Span: 30, LastStart: 30, Rate: 2000, Achieved: 2000},
 		Ops:     map[string]results.Op{"open": {Count: 60000, Support: results.Native, Rate: 2000}},
+		AllOps:  &results.Times{Wait: results.Latency{P50: ms / 10}},
 		Before:  &results.EngineInfo{DiskBytes: 4 << 30, CacheBytes: 1 << 30},
 		Engines: &results.EngineInfo{DiskBytes: 4 << 30, CacheBytes: 1 << 30},
 		Client:  &results.ClientInfo{Workers: 32, Processors: 2, Capacity: 2, CPUShare: 0.3, OthersShare: -1},
@@ -85,6 +86,11 @@ var verdicts = []judged{
 		ofSegments(c, "00:00:02", "00:00:00")
 		c.Evidence.InProcess = true
 	}, results.OK, "", codes{"shared-machine"}, ""},
+	{"a segment failed, another was invalid", func(c *results.Cell) {
+		ofSegments(c, "00:00:00", "00:00:00")
+		c.Evidence.Segments[0].Verdict, c.Evidence.Segments[0].Reason = results.Invalid, &results.Reason{Code: "client-busy", Text: "client saturated"}
+		c.Evidence.Segments[1].Verdict, c.Evidence.Segments[1].Reason = results.Failed, &results.Reason{Code: "error", Text: "the engine is gone"}
+	}, results.Failed, "segment", nil, "segment 2: the engine is gone"},
 	{"a segment was invalid", func(c *results.Cell) {
 		ofSegments(c, "00:00:00", "00:00:00")
 		c.Evidence.Segments[1].Verdict, c.Evidence.Segments[1].Reason = results.Invalid, &results.Reason{Code: "client-busy", Text: "client saturated"}
@@ -128,7 +134,7 @@ var verdicts = []judged{
 	{"it was stopped a little", func(c *results.Cell) {
 		c.Evidence.Hiccups.Total = 2900 * ms
 	}, results.OK, "", nil, ""},
-	{"it waited for a processor", func(c *results.Cell) {
+	{"it could not run", func(c *results.Cell) {
 		c.Evidence.Hiccups.Total = 3100 * ms
 	}, results.Invalid, "client-delays", nil, "client-bound: its process could not run for 10.3% of the phase"},
 	{"it was stopped for longer than the phase", func(c *results.Cell) {
@@ -140,6 +146,9 @@ var verdicts = []judged{
 	{"operations were dropped because of it", func(c *results.Cell) {
 		c.Evidence.Delays.Dropped, c.Offered.Dropped = 700, 700
 	}, results.Invalid, "client-delays", nil, "1.15% of the operations were dropped because of its delays"},
+	{"operations were dropped because of it, next to an engine", func(c *results.Cell) {
+		c.Evidence.Delays.Dropped, c.Offered.Dropped, c.Evidence.SameMachine = 700, 700, true
+	}, results.Overloaded, "dropped", codes{"shared-machine", "client-delay"}, "700 of 60000"},
 	{"far more was dropped than because of it", func(c *results.Cell) {
 		c.Evidence.Delays.Dropped, c.Offered.Dropped = 700, 700*int64(c.Client.Workers)+1
 	}, results.Overloaded, "dropped", nil, "scheduled operations were never started"},
@@ -209,7 +218,7 @@ var verdicts = []judged{
 	{"an embedded engine on a busy machine", func(c *results.Cell) {
 		c.Evidence.InProcess, c.Client.CPUShare, c.Client.OthersShare = true, 0.4, 0.5
 		c.Evidence.Hiccups.Total = 3100 * ms
-	}, results.OK, "", codes{"shared-machine", "client-delay"}, "its process waited for a processor for 10.3% of the phase"},
+	}, results.OK, "", codes{"shared-machine", "client-delay"}, "its process could not run for 10.3% of the phase"},
 
 	// The engine was: its slowness is the result, and no fault of the run.
 	{"a slow engine", func(c *results.Cell) {
@@ -239,7 +248,7 @@ var verdicts = []judged{
 	{"an embedded engine that compacts in bursts", func(c *results.Cell) {
 		c.Evidence.InProcess, c.Client.CPUShare = true, 0.5
 		c.Evidence.Hiccups.Total = 3100 * ms
-	}, results.OK, "", codes{"shared-machine", "client-delay"}, "its process waited for a processor"},
+	}, results.OK, "", codes{"shared-machine", "client-delay"}, "its process could not run"},
 	{"an engine beside it that takes the processors", func(c *results.Cell) {
 		c.Evidence.SameMachine, c.Client.CPUShare, c.Client.OthersShare = true, 0.3, 0.6
 		lateBy(c, 50)
@@ -270,9 +279,12 @@ var verdicts = []judged{
 	{"behind by more than a pause", func(c *results.Cell) {
 		c.Offered.Achieved, c.Offered.LastStart = 1900, c.Offered.Span+1.1
 	}, results.Overloaded, "behind", nil, ""},
+	{"achieved too little, by a longer pause, but half started in time", func(c *results.Cell) {
+		c.Offered.Achieved, c.Offered.LastStart = 1979, c.Offered.Span+0.6
+	}, results.OK, "", nil, ""},
 	{
-		"achieved too little", func(c *results.Cell) {
-			c.Offered.Achieved, c.Offered.LastStart = 1979, c.Offered.Span+0.6
+		"achieved too little, and half waited", func(c *results.Cell) {
+			c.Offered.Achieved, c.Offered.LastStart, c.AllOps.Wait.P50 = 1979, c.Offered.Span+0.6, 10*ms
 		},
 		results.Overloaded, "behind", nil, "achieved 1979/s of the offered 2000/s",
 	},
@@ -305,13 +317,13 @@ var verdicts = []judged{
 	}, results.Empty, "not-offered", nil, "the model cannot store the workload's dataset: an account needs an inbox"},
 	{
 		"a mix that the model does not offer", func(c *results.Cell) { c.Ops["open"] = results.Op{Support: results.NotOffered} },
-		results.Empty, "nothing-measured", nil, "nothing was measured: no operation succeeded",
+		results.Empty, "nothing-measured", nil, "nothing was measured: the model supports no operation of the mix",
 	},
 	{
 		"nothing to work on", func(c *results.Cell) { c.Ops["open"] = results.Op{NoTarget: 60000} },
 		results.Empty, "nothing-measured",
 		codes{"no-target"},
-		"nothing was measured",
+		"nothing was measured: there was no existing message to work on",
 	},
 	{
 		"nothing due", func(c *results.Cell) { c.Ops["open"] = results.Op{} },
@@ -415,6 +427,9 @@ var doubts = []judged{
 	{"debt not known at the end", func(c *results.Cell) { c.Engines.CompactionDebt = -1 }, results.OK, "", nil, ""},
 	{"debt not known at the beginning", func(c *results.Cell) { c.Before.CompactionDebt, c.Engines.CompactionDebt = -1, 1<<30 }, results.OK, "", nil, ""},
 	{"in memtables", func(c *results.Cell) { c.Engines.DiskBytes = 0 }, results.OK, "", codes{"in-memory"}, "in memory: 0B of the data is on disk"},
+	{"in memtables, next to an unknown cache", func(c *results.Cell) {
+		c.Engines.DiskBytes, c.Engines.CacheBytes = 0, -1
+	}, results.OK, "", codes{"in-memory"}, "the rest in the log and memtables, so few reads reach the disk"},
 	{"an engine that keeps nothing", func(c *results.Cell) {
 		c.Engines.DiskBytes, c.Evidence.Discards = 0, true
 	}, results.OK, "", nil, ""},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/mailbench/mailbench/schemas/words"
@@ -30,14 +31,8 @@ var rules = []rule{
 
 	// A percentile of all segments hides what one load generator did to its part, so a merged cell is no better
 	// than its worst generator.
-	{"segment", results.Invalid, observed, "", func(_ cell, e evidence) string {
-		for _, s := range e.Segments {
-			if (s.Verdict == results.Failed || s.Verdict == results.Invalid) && s.Reason != nil {
-				return fmt.Sprintf("segment %d: %s", s.Segment, s.Reason.Text)
-			}
-		}
-		return ""
-	}},
+	{"segment", results.Failed, observed, "", segmentThat(results.Failed)},
+	{"segment", results.Invalid, observed, "", segmentThat(results.Invalid)},
 	{"segments-apart", results.Invalid, observed, "segments apart: set clocks", func(c cell, e evidence) string {
 		apart := apart(e.Segments)
 		return when(!e.InProcess && apart > apartMost*c.Seconds, "the segments began up to %.1f s apart, in a phase of "+
@@ -137,9 +132,10 @@ var rules = []rule{
 
 	// The model's load is not that of models that support all operations of the mix.
 	{"lighter-load", results.OK, measured, "", func(c cell, _ evidence) string {
+		names := slices.DeleteFunc(sortedOps(c.Ops), func(name string) bool { return c.Ops[name].Support != results.NotOffered })
 		return when(c.Offered.Skipped > 0, "lighter load: %s of the operations were skipped, because the model does not "+
-			"support them; give them no weight in the mix (--set phases.NAME.mix.OPERATION=0) to compare the others",
-			results.Percent(share(c.Offered.Skipped, c.Offered.Due)))
+			"support %s; give them no weight in the mix (--set phases.NAME.mix.OPERATION=0) to compare the others",
+			results.Percent(share(c.Offered.Skipped, c.Offered.Due)), cmp.Or(strings.Join(names, ", "), "them"))
 	}},
 
 	// Less was executed than was offered.
@@ -174,7 +170,14 @@ var rules = []rule{
 	}},
 	{"nothing-measured", results.Empty, measured, "", func(c cell, _ evidence) string {
 		ok, _ := succeeded(c)
-		return when(ok == 0, "nothing was measured: no operation succeeded")
+		why := "no operation succeeded"
+		switch sum := c.Op(""); {
+		case !sum.Offered():
+			why = "the model supports no operation of the mix"
+		case sum.NoTarget > 0:
+			why = "there was no existing message to work on"
+		}
+		return when(ok == 0, "nothing was measured: %s", why)
 	}},
 
 	// A load runs as fast as it can: only what is missing from its figures gives doubts.
@@ -230,19 +233,31 @@ func when(holds bool, format string, args ...any) string {
 	return fmt.Sprintf(format, args...)
 }
 
+// segmentThat is the rule of segments with a verdict.
+func segmentThat(v results.Verdict) func(cell, evidence) string {
+	return func(_ cell, e evidence) string {
+		for _, s := range e.Segments {
+			if s.Verdict == v && s.Reason != nil {
+				return fmt.Sprintf("segment %d: %s", s.Segment, s.Reason.Text)
+			}
+		}
+		return ""
+	}
+}
+
 // inMemory says that reads were served from memory. A log may have grown since files were counted.
 func inMemory(c *results.Cell, e *results.Evidence) string {
 	a := c.Engines
 	onDisk := max(0, a.DiskBytes-a.LogBytes)
 	small := a.DiskBytes == 0 || a.DiskBytes > 0 && (onDisk < a.CacheBytes || onDisk < a.LogBytes)
-	return when(small && !e.Discards, "in memory: %s of the data is on disk, the rest in the log and memtables, and the block cache "+
-		"has %s, so few reads reach the disk; use a larger population", words.Size(float64(onDisk)),
-		words.Size(float64(max(0, a.CacheBytes))))
+	cache := when(a.CacheBytes >= 0, ", and the block cache has %s", words.Size(float64(a.CacheBytes)))
+	return when(small && !e.Discards, "in memory: %s of the data is on disk, the rest in the log and memtables%s, so few reads "+
+		"reach the disk; use a larger population", words.Size(float64(onDisk)), cache)
 }
 
 // change writes a share by which something changed.
 func change(share float64) string {
-	if share >= results.TrendMost {
+	if share >= trendHighest {
 		return "any more"
 	}
 	return fmt.Sprintf("%+.0f%%", 100*share)

@@ -4,8 +4,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
-
-	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // noise is the random part of the service times of windows: it is normal in their logarithm,
@@ -111,13 +109,13 @@ func TestTrendOfLines(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	same, ok := Trend([]float64{5, 5, 5, 5, 5, 5, 5, 5})
-	if want := (results.Trend{From: 5, To: 5}); !ok || same.Change != 0 || same.Low != 0 || same.High != 0 || math.Abs(same.From-5) > 1e-9 {
+	if want := (trend{From: 5, To: 5}); !ok || same.Change != 0 || same.Low != 0 || same.High != 0 || math.Abs(same.From-5) > 1e-9 {
 		t.Errorf("%+v, want %+v", same, want)
 	}
 	if _, ok := Trend(line[:7]); ok {
 		t.Error("a trend of seven windows")
 	}
-	if got, ok := Trend([]float64{1, 2, 1, 2, 1, 2, 0, 1e12}); !ok || Drifts(got) || Steady(got) || got.High > results.TrendMost {
+	if got, ok := Trend([]float64{1, 2, 1, 2, 1, 2, 0, 1e12}); !ok || Drifts(got) || Steady(got) || got.High > trendHighest {
 		t.Errorf("%+v", got)
 	}
 }

@@ -169,20 +169,6 @@ type Held struct {
 	After  int64 `json:"after"`
 }
 
-// Trend is the line through the service times of a phase's windows, from the first to the
-// last, in nanoseconds. Change is how much the line rises, as a share of From. It lies
-// between Low and High with 99% confidence. A share of TrendMost means TrendMost or more.
-type Trend struct {
-	From   float64 `json:"from_ns"`
-	To     float64 `json:"to_ns"`
-	Change float64 `json:"change"`
-	Low    float64 `json:"low"`
-	High   float64 `json:"high"`
-}
-
-// TrendMost is the largest change that is reported.
-const TrendMost = 1000
-
 // Hiccups are times in which the load generator's process could not run. A thread
 // sleeps 1 ms at a time; it has a hiccup when it wakes more than 1 ms late.
 type Hiccups struct {
@@ -194,7 +180,6 @@ type Hiccups struct {
 // Delays compare the response times of all operations of a cell with those that they
 // would have had if the load generator had lost no time itself: with its timers on
 // time, without hiccups, and without the time that it takes to make operations.
-// Delays below 0.5 ms are left out.
 type Delays struct {
 	Dropped   int64   `json:"dropped" add:"sum"` // operations that would not have been dropped
 	Response  Latency `json:"response"`

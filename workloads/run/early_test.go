@@ -67,7 +67,7 @@ func TestClosedLoopOfNothingOfferedEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m := phaseOf(t, r, "measure"); r.Interrupted || m.Verdict != results.Empty || !strings.Contains(why(m), "no operation succeeded") {
+	if m := phaseOf(t, r, "measure"); r.Interrupted || m.Verdict != results.Empty || !strings.Contains(why(m), "supports no operation") {
 		t.Errorf("interrupted %v, verdict %s: %s", r.Interrupted, m.Verdict, why(m))
 	}
 }
