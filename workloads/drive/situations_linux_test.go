@@ -43,10 +43,19 @@ func pinThreads(pid int, set *unix.CPUSet) error {
 	return nil
 }
 
-// limit puts a process into a new cgroup with a CPU quota. cgroup v2, else v1.
+// limit puts a process into a new cgroup with a CPU quota. cgroup v2, else v1. A file that is not there is not made:
+// where only v1 has the processors, /sys/fs/cgroup may be an ordinary file system.
 func limit(t *testing.T, pid int, processors float64) error {
 	const period = 100000
 	quota := int(processors * period)
+	write := func(name string, value []byte) error {
+		f, err := os.OpenFile(name, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		_, err = f.Write(value)
+		return errors.Join(err, f.Close())
+	}
 	for _, version := range []struct{ root, file, value string }{
 		{"/sys/fs/cgroup", "cpu.max", fmt.Sprintf("%d %d", quota, period)},
 		{"/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", fmt.Sprint(quota)},
@@ -56,8 +65,8 @@ func limit(t *testing.T, pid int, processors float64) error {
 			continue
 		}
 		t.Cleanup(func() { _ = os.Remove(dir) })
-		if err = os.WriteFile(filepath.Join(dir, version.file), []byte(version.value), 0o644); err == nil {
-			err = os.WriteFile(filepath.Join(dir, "cgroup.procs"), itoa(pid), 0o644)
+		if err = write(filepath.Join(dir, version.file), []byte(version.value)); err == nil {
+			err = write(filepath.Join(dir, "cgroup.procs"), itoa(pid))
 		}
 		if err == nil {
 			return nil

@@ -80,7 +80,7 @@ var guilty = []situation{
 	{Name: "starved by other processes, closed loop", Hogs: 8},
 	{Name: "a store of 2 ms, starved by other processes", Rate: 500, Store: store{Takes: 2 * ms}, Hogs: 16},
 	{Name: "garbage under a tight memory limit, on one processor", Rate: 20000, Procs: 1, Garbage: true},
-	{Name: "half a processor by quota", Rate: 200000, Quota: 0.5},
+	{Name: "a fifth of a processor by quota", Rate: 500_000, Quota: 0.2}, // it needs three times as much
 	{Name: "half a processor by quota, closed loop", Quota: 0.5},
 }
 

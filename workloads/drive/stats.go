@@ -1,12 +1,15 @@
 package drive
 
 import (
+	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/shirou/gopsutil/v4/cpu"
@@ -195,12 +198,33 @@ func (u usage) client(workers int, seconds float64) results.ClientInfo {
 	return c
 }
 
-// goProcessors is GOMAXPROCS at the start. Go lowers it to the CPU quota of the process' cgroup.
-var goProcessors = min(runtime.NumCPU(), runtime.GOMAXPROCS(0))
-
 // processors is how many processors the process may use: the least of those it may
-// run on, its cgroup's quota and GOMAXPROCS.
-func processors() float64 { return float64(min(goProcessors, runtime.GOMAXPROCS(0))) }
+// run on, GOMAXPROCS and its cgroup's quota.
+func processors() float64 {
+	n := float64(min(runtime.NumCPU(), runtime.GOMAXPROCS(0)))
+	if q := cpuQuota("/"); q > 0 {
+		n = min(n, q)
+	}
+	return n
+}
+
+// cpuQuota is the least CPU quota, in processors, of the process' cgroup (version 2) and those above it; 0: no limit, or
+// not known. GOMAXPROCS shows it only roughly: Go rounds it up, and to 2 at least. The file cpu.max holds quota and
+// period; a quota that is no number is no limit.
+func cpuQuota(root string) (least float64) {
+	b, _ := os.ReadFile(filepath.Join(root, "proc/self/cgroup"))
+	_, path, ok := strings.Cut("\n"+string(b), "\n0::")
+	for dir := filepath.Clean(strings.TrimSpace(path)); ok; dir = filepath.Dir(dir) {
+		b, _ := os.ReadFile(filepath.Join(root, "sys/fs/cgroup", dir, "cpu.max"))
+		var quota, period float64
+		n, _ := fmt.Sscan(string(b), &quota, &period)
+		if n == 2 && quota > 0 && period > 0 && (least == 0 || quota/period < least) {
+			least = quota / period
+		}
+		ok = dir != filepath.Dir(dir)
+	}
+	return least
+}
 
 // memoryLimit raises the Go runtime's memory limit with what lives on its heap. Under a
 // fixed limit the garbage collector works without end once the existing messages of a large
@@ -281,8 +305,8 @@ func Tune() {
 		debug.SetMemoryLimit(tunedMemory)
 	}
 	// Under a CPU quota, more places would only use it up sooner, and the process would be stopped for the rest of the
-	// period.
-	if os.Getenv("GOMAXPROCS") == "" && goProcessors == runtime.NumCPU() {
-		runtime.GOMAXPROCS(goProcessors + spareThreads)
+	// period. Go lowers GOMAXPROCS to one of 2 or more, also of a cgroup of version 1.
+	if os.Getenv("GOMAXPROCS") == "" && processors() == float64(runtime.NumCPU()) {
+		runtime.GOMAXPROCS(runtime.NumCPU() + spareThreads)
 	}
 }

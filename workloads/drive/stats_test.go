@@ -1,7 +1,10 @@
 package drive
 
 import (
+	"errors"
 	"math"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -39,5 +42,27 @@ func TestDeviationOfCosts(t *testing.T) {
 	}
 	if got := deviation(1e6, 333_333_333e6, q[3]); got != 0 {
 		t.Errorf("of equal bytes %v, want 0", got)
+	}
+}
+
+// The quota is the least of the process' cgroup and those above it.
+func TestCPUQuota(t *testing.T) {
+	root := t.TempDir()
+	if q := cpuQuota(root); q != 0 {
+		t.Errorf("no cgroup: %g", q)
+	}
+	for name, text := range map[string]string{
+		"proc/self/cgroup":               "1:cpu:/old\n0::/pods/one\n",
+		"sys/fs/cgroup/cpu.max":          "max 100000\n",
+		"sys/fs/cgroup/pods/cpu.max":     "50000 100000\n",
+		"sys/fs/cgroup/pods/one/cpu.max": "150000 100000\n",
+	} {
+		name = filepath.Join(root, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if q := cpuQuota(root); q != 0.5 {
+		t.Errorf("%g, want 0.5", q)
 	}
 }
