@@ -54,9 +54,9 @@ type Spec struct {
 	// known.
 	Total int64
 
-	// Log, if set, gets the windows of the phase: what was recorded of each operation, and how late
-	// the hiccup meter woke. Windows follow each other without a gap, and grow longer as the phase
-	// goes on. An error of the log does not stop the phase, whose figures do not need it.
+	// Log, if set, gets the windows of the phase: what was recorded of each operation. Windows follow each
+	// other without a gap, and grow longer as the phase goes on. An error of the log does not stop the
+	// phase, whose figures do not need it.
 	Log *latency.Log
 	// Observe, if set, gets what was recorded of the operations in the same windows. Op names the
 	// operation with an index of ops.
@@ -184,11 +184,14 @@ func (p *phase) run(ctx context.Context) (err error) {
 	start := func(w *worker) {
 		g.Go(func() error { return crash.Guard(func() error { return w.work(gctx, opCtx) }) })
 	}
+	growing, drained := context.WithCancel(gctx)
+	defer drained()
+	p.pool.drained = drained
 	for _, w := range workers {
 		start(w)
 	}
 	if p.Stream.Open() && p.first() < p.Workers {
-		g.Go(func() error { return crash.Guard(func() error { p.grow(gctx, start); return nil }) })
+		g.Go(func() error { return crash.Guard(func() error { p.grow(growing, start); return nil }) })
 	}
 	ended := make(chan struct{})
 	var workErr error

@@ -13,6 +13,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/messages"
 	"github.com/mailbench/mailbench/workloads/plan"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // load delivers messages of the load, in order of arrival, until there are no
@@ -135,9 +136,9 @@ const (
 // pool are the workers of a phase. An open loop begins with a few. When all are busy, it
 // doubles them, up to Spec.Workers.
 type pool struct {
-	idle    atomic.Int32 // workers that wait until their operation is scheduled
-	whole   atomic.Bool  // there are as many workers as there may be
-	drained atomic.Bool  // the stream has no more operations
+	idle    atomic.Int32       // workers that wait until their operation is scheduled
+	whole   atomic.Bool        // there are as many workers as there may be
+	drained context.CancelFunc // ends the growth: the stream has no more operations
 
 	mu    sync.Mutex
 	all   []*worker // also those that have ended
@@ -193,9 +194,6 @@ func (p *phase) grow(ctx context.Context, start func(*worker)) {
 			return
 		case <-ticks.C:
 		}
-		if p.pool.drained.Load() {
-			return
-		}
 		if p.pool.idle.Load() > 0 {
 			continue
 		}
@@ -226,22 +224,37 @@ func (p *phase) learn() {
 	}
 }
 
-// overdueMost is how many overdue operations are counted, which takes a second or two.
+// overdueMost is how many overdue operations are looked at, which takes a second or two.
 const overdueMost = 1 << 22
 
 // countOverdue counts the operations that were scheduled before the phase was stopped, and that no
-// worker had taken. They were offered, and not executed.
+// worker had taken. They were offered, and not executed. It looks at overdueMost of them
+// and assumes the same rate and the same streams for the rest.
 func (p *phase) countOverdue(stopped time.Duration) {
 	var o plan.Operation
-	for range overdueMost {
+	seen, taken := make([]results.Offered, len(p.stats.streams)), p.stats.sum().Due
+	first, last, n := stopped, stopped, int64(0)
+	for ; n < overdueMost; n++ {
 		due, ok := p.Stream.Next(stopped, &o)
 		if !ok || due > stopped {
-			return
+			break
 		}
-		t := &p.stats.streams[o.Stream]
-		t.Due++
+		first, last = min(first, due), due
+		seen[o.Stream].Due++
 		if p.unsupported(&o) {
-			t.Skipped++
+			seen[o.Stream].Skipped++
 		}
+	}
+	times := 1.0
+	if n == overdueMost && last > first {
+		times = float64(stopped-first) / float64(last-first)
+	}
+	if most := int64(p.Phase.Operations); most > 0 && n > 0 {
+		times = min(times, float64(most-taken)/float64(n))
+	}
+	for i, s := range seen {
+		t := &p.stats.streams[i]
+		t.Due += int64(times * float64(s.Due))
+		t.Skipped += int64(times * float64(s.Skipped))
 	}
 }

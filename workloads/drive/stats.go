@@ -208,9 +208,9 @@ func processors() float64 {
 	return n
 }
 
-// cpuQuota is the least CPU quota, in processors, of the process' cgroup (version 2) and those above it; 0: no limit, or
-// not known. GOMAXPROCS shows it only roughly: Go rounds it up, and to 2 at least. The file cpu.max holds quota and
-// period; a quota that is no number is no limit.
+// cpuQuota is the least CPU quota, in processors, of the process' cgroup (version 2) and those above
+// it; 0: no limit, or not known. GOMAXPROCS shows it only roughly: Go rounds it up, and to 2 at least. The
+// file cpu.max holds quota and period; a quota that is no number is no limit.
 func cpuQuota(root string) (least float64) {
 	b, _ := os.ReadFile(filepath.Join(root, "proc/self/cgroup"))
 	_, path, ok := strings.Cut("\n"+string(b), "\n0::")
