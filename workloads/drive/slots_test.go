@@ -3,6 +3,7 @@ package drive
 import (
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -115,8 +116,9 @@ func TestStreamsInTheLog(t *testing.T) {
 	}
 }
 
-// Sixteen streams of all operations have a slot for each, and the sum of an operation is of all streams.
-func TestManyStreams(t *testing.T) {
+// Sixteen streams of all operations take at most 160 KB an operation, as one phase of all: their histograms
+// have two digits. The sum of an operation is of all streams.
+func TestManyStreamsAreBounded(t *testing.T) {
 	target, stream := testTarget(t, idleBound{})
 	var mix workloads.Mix
 	for op := range mix {
@@ -133,8 +135,19 @@ func TestManyStreams(t *testing.T) {
 		}
 	}
 	p.recorder.Tick()
-	if len(p.slots.all) != 16*workloads.NumOps {
-		t.Errorf("%d slots", len(p.slots.all))
+	bytes := 0
+	for i := range p.slots.all {
+		for _, h := range p.recorder.Total[i].Times {
+			bytes += 8 * reflect.ValueOf(h).FieldByName("of").Len() // its buckets
+			for b := range h.Buckets {
+				if b.From > 1000 && 256*(b.To-b.From+1) < b.From {
+					t.Fatalf("a bucket from %d to %d has more than two digits", b.From, b.To)
+				}
+			}
+		}
+	}
+	if len(p.slots.all) != 16*workloads.NumOps || bytes > len(p.slots.all)*160<<10 {
+		t.Errorf("%d slots take %d MB", len(p.slots.all), bytes>>20)
 	}
 	if got := p.recorder.Total[p.slots.ops+int(workloads.List)].Counts[latency.OK]; got != 1600 {
 		t.Errorf("list has %d, want 1600", got)
