@@ -27,10 +27,8 @@ type Report struct {
 type Pattern struct {
 	Name string `json:"pattern"`
 	// Runs is the fallback that runs in the pattern's place, or "".
-	Runs string `json:"runs,omitempty"`
-	// NotRun says why there are no calls, or "".
-	NotRun string `json:"not_run,omitempty"`
-	Calls  int    `json:"calls"`
+	Runs   string `json:"runs,omitempty"`
+	Calls  int    `json:"calls"` // 0: no operation called it by itself
 	Failed int    `json:"failed,omitempty"`
 	// Median and Most are over all calls that did not fail, for each number of Cost by itself.
 	Median *Cost `json:"median,omitempty"`
@@ -74,9 +72,7 @@ func (r *recorder) report(model, engine string, s *schemas.Schema) *Report {
 		if len(costs) > 0 {
 			one.Median, one.Most = fold(costs, median), fold(costs, slices.Max)
 		}
-		if runs == nil {
-			one.NotRun = "no operation called it by itself"
-		} else {
+		if runs != nil {
 			if name := runs.Pattern().Name; name != p.Name {
 				one.Runs = name
 			}
@@ -146,18 +142,18 @@ func (r *Report) WriteText(w io.Writer, legend string, width int) {
 		r.Model, r.Engine, r.Version, legend)
 	r.writeCosts(w, width)
 	r.writePlans(w, width)
-	reason, not := "", []string(nil)
+	var not []string
 	for i := range r.Patterns {
 		p := &r.Patterns[i]
-		if p.NotRun != "" {
-			reason, not = p.NotRun, append(not, p.Name)
+		if p.Calls == 0 {
+			not = append(not, p.Name)
 		}
 		if p.Failed > 0 {
 			fmt.Fprintf(w, "\n%s: %d of %d calls failed\n", p.Name, p.Failed, p.Calls)
 		}
 	}
 	if len(not) > 0 {
-		fmt.Fprintf(w, "\n%s: %s\n", reason, strings.Join(not, ", "))
+		fmt.Fprintf(w, "\nno operation called it by itself: %s\n", strings.Join(not, ", "))
 	}
 }
 

@@ -43,7 +43,7 @@ func traced(t *testing.T, m models.Model, e drivers.Engine, overrides ...string)
 	}
 	by := make(map[string]Pattern)
 	for _, p := range r.Patterns {
-		if (p.Calls == 0) != (p.NotRun != "") || p.Calls > 0 && p.Failed == 0 && (p.Median == nil || p.Median.Client <= 0) {
+		if p.Calls > 0 && p.Failed == 0 && (p.Median == nil || p.Median.Client <= 0) {
 			t.Errorf("pattern %+v", p)
 		}
 		by[p.Name] = p
@@ -65,7 +65,7 @@ func TestEmbedded(t *testing.T) {
 	if by["uids"].Calls == 0 || by["create"].Calls == 0 {
 		t.Errorf("an expunge and a new user: %+v, %+v", by["uids"], by["create"])
 	}
-	if by["message_put"].NotRun == "" {
+	if by["message_put"].Calls != 0 {
 		t.Errorf("message_put, which only runs within append: %+v", by["message_put"])
 	}
 }
