@@ -132,7 +132,8 @@ var rules = []rule{
 
 	// The model's load is not that of models that support all operations of the mix.
 	{"lighter-load", results.OK, measured, "", func(c cell, _ evidence) string {
-		names := slices.DeleteFunc(sortedOps(c.Ops), func(name string) bool { return c.Ops[name].Support != results.NotOffered })
+		runs := func(name string) bool { return c.Ops[name].Support != results.NotOffered }
+		names := slices.DeleteFunc(sortedOps(c.Ops), runs)
 		return when(c.Offered.Skipped > 0, "lighter load: %s of the operations were skipped, because the model does not "+
 			"support %s; give them no weight in the mix (--set phases.NAME.mix.OPERATION=0) to compare the others",
 			results.Percent(share(c.Offered.Skipped, c.Offered.Due)), cmp.Or(strings.Join(names, ", "), "them"))
