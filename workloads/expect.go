@@ -11,7 +11,6 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/mailbench/mailbench/schemas/strict"
-	"github.com/mailbench/mailbench/workloads/answer"
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
@@ -35,9 +34,7 @@ func timesOf(prefix string) (all []string) {
 // expect reads the bounds that the measured phases must keep. If several bound the same metric of a phase, the
 // last one counts.
 func (d *decoder) expect(n *yaml.Node) {
-	for _, l := range d.leaves(n, "expect") {
-		d.expectation(&l)
-	}
+	d.bounds(n, "expect", "", results.Objective{})
 	// Bounds for one model, engine or phase come after those for all.
 	parts := func(o results.Objective) (n int) {
 		for _, s := range []string{o.Model, o.Engine, o.Phase} {
@@ -48,21 +45,28 @@ func (d *decoder) expect(n *yaml.Node) {
 	slices.SortStableFunc(d.w.Expect, func(a, b results.Objective) int { return cmp.Compare(parts(a), parts(b)) })
 }
 
-// expectation reads one metric and its bound. The keys above may name what it is for: models, james, list.p99.
-func (d *decoder) expectation(l *leaf) {
-	var o results.Objective
-	for slices.Contains(names(sectionKeys("expect")), l.keys[0].Value) {
-		if len(l.keys) <= 2 {
-			d.Fail(l.value, "expect.%s must be a mapping, as in %s: {NAME: {p99: <50ms}}, found %s", l.name(), l.keys[0].Value,
-				strict.Found(l.value))
-			return
+// bounds reads a mapping that is called where in messages. Its keys are metrics, or the rest of a metric that begins
+// with before, or say what the bounds below them are for.
+func (d *decoder) bounds(n *yaml.Node, where, before string, of results.Objective) {
+	for _, e := range d.Mapping(n, where) {
+		here := where + "." + e.Name
+		switch {
+		case before == "" && slices.Contains(language["expect"].names, e.Name):
+			for _, one := range d.Mapping(e.Value, here) {
+				if of := of; d.selects(e.Name, one.Key, &of) {
+					d.bounds(one.Value, here+"."+one.Name, "", of)
+				}
+			}
+		case e.Value.Kind == yaml.MappingNode:
+			d.bounds(e.Value, here, before+e.Name+".", of)
+		default:
+			d.bound(e, before+e.Name, of)
 		}
-		if !d.selects(l.keys[0].Value, l.keys[1], &o) {
-			return
-		}
-		l.keys = l.keys[2:]
 	}
-	name := l.name()
+}
+
+// bound reads the bound of a metric.
+func (d *decoder) bound(e strict.Entry, name string, o results.Objective) {
 	o.Figure = name
 	if op, rest, ok := strings.Cut(name, "."); ok {
 		if _, known := d.w.Patterns.Op(op); known {
@@ -70,13 +74,13 @@ func (d *decoder) expectation(l *leaf) {
 		}
 	}
 	if !slices.Contains(Metrics, o.Figure) || o.Figure == achieved && o.Op != "" {
-		d.unknownMetric(l.key(), name)
+		d.unknownMetric(e.Key, name)
 		return
 	}
-	d.Check(o.Op == "" || d.w.measures(&o), l.key(), "expect.%s: no phase or stream to which it applies has %s in its mix",
+	d.Check(o.Op == "" || d.w.measures(&o), e.Key, "expect.%s: no phase or stream to which it applies has %s in its mix",
 		name, o.Op)
-	if example := parseBound(&o, l.value); example != "" {
-		d.Fail(l.value, "expect.%s must be a bound such as %s, found %s", name, example, strict.Found(l.value))
+	if example := parseBound(&o, e.Value); example != "" {
+		d.Fail(e.Value, "expect.%s must be a bound such as %s, found %s", name, example, strict.Found(e.Value))
 	}
 	d.w.Expect = append(d.w.Expect, o)
 }
@@ -105,11 +109,9 @@ func (d *decoder) selects(section string, n *yaml.Node, o *results.Objective) bo
 			}
 		}
 	}
-	last := len(d.Errs) - 1
 	switch {
 	case known == nil && section != "streams" || slices.Contains(known, n.Value):
 		return true
-	case last >= 0 && d.Errs[last].Pos == d.At(n): // of the bound before, below the same key
 	case known == nil:
 		d.Fail(n, "unknown stream %q in expect.streams: no measured phase has streams", n.Value)
 	default:
@@ -132,7 +134,7 @@ func (w *Workload) measured(name string) iter.Seq[*Phase] {
 
 // unknownMetric names the metric that was probably meant, also one of an operation, or else those of all operations.
 func (d *decoder) unknownMetric(n *yaml.Node, name string) {
-	all := append(slices.Clone(Metrics), names(sectionKeys("expect"))...)
+	all := append(slices.Clone(Metrics), language["expect"].names...)
 	ofOps := slices.Clone(all)
 	for _, op := range d.w.Patterns.Names() {
 		for _, metric := range Metrics {
@@ -188,29 +190,4 @@ func parseBound(o *results.Objective, n *yaml.Node) (example string) {
 		return ""
 	}
 	return example
-}
-
-// conclusion reads the sentences with which the workload answers its question, and checks their form.
-func (d *decoder) conclusion(n *yaml.Node) {
-	a := &d.w.Answer
-	f := d.section(n, "conclusion", a, sectionKeys("conclusion"))
-	for _, n := range items(f["models"].Value) {
-		d.Check(!strings.ContainsAny(n.Value, `./\`), n, // a workload names no files, since it may be a stranger's
-			"conclusion.models names models and variants, found the file %q; name files with -m", n.Value)
-	}
-	for _, n := range items(f["text"].Value) {
-		_, err := answer.Parse(n.Value)
-		d.Check(err == nil, n, "conclusion.text: %v", err)
-	}
-}
-
-// items are those of a list, or one for a text. Whether it is a list of texts was checked before.
-func items(n *yaml.Node) []*yaml.Node {
-	switch {
-	case n == nil || n.Kind == yaml.MappingNode:
-		return nil
-	case n.Kind == yaml.ScalarNode:
-		return []*yaml.Node{n}
-	}
-	return n.Content
 }

@@ -9,6 +9,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/mailbench/mailbench/schemas/strict"
+	"github.com/mailbench/mailbench/workloads/answer"
 	"github.com/mailbench/mailbench/workloads/random"
 )
 
@@ -17,11 +18,13 @@ import (
 
 // access reads keys. Keys that are left out have the values of d.base.
 func (d *decoder) access(_ *key, n *yaml.Node, what string) any {
-	own, all := *d.base, sectionKeys("access")
+	own, s := *d.base, language["access"]
 	if len(d.w.Patterns) > 0 {
-		all[2].name, all = "rows", all[2:3]
+		rows := s.keys[2]
+		rows.name, s = "rows", section{}
+		s.add(rows)
 	}
-	d.section(n, what, &own, all)
+	d.section(n, what, &own, s)
 	return own
 }
 
@@ -36,11 +39,19 @@ func (d *decoder) text(_ *key, n *yaml.Node, what string) any {
 }
 
 // lines reads a list of texts that differ.
-func (d *decoder) lines(_ *key, n *yaml.Node, what string) any {
+func (d *decoder) lines(k *key, n *yaml.Node, what string) any {
 	var all []string
 	for _, item := range d.List(n, what) {
 		text, ok := d.Text(item, "each of "+what)
 		d.Check(!ok || !slices.Contains(all, text), item, "duplicate %q in %s", text, what)
+		switch k.name {
+		case "models": // a workload names no files, since it may be a stranger's
+			d.Check(!strings.ContainsAny(text, `./\`), item,
+				"%s names models and variants, found the file %q; name files with -m", what, text)
+		case "text":
+			_, err := answer.Parse(text)
+			d.Check(err == nil, item, "%s: %v", what, err)
+		}
 		all = append(all, text)
 	}
 	return all
@@ -71,10 +82,6 @@ func (d *decoder) rate(k *key, n *yaml.Node, what string) any {
 	if n.Kind != yaml.ScalarNode && k.form == "rate" {
 		return nil
 	}
-	return d.plainRate(n, what)
-}
-
-func (d *decoder) plainRate(n *yaml.Node, what string) Rate {
 	if !d.Check(n.Kind == yaml.ScalarNode, n, "%s must be a rate such as 2000/s, found %s", what, strict.Found(n)) {
 		return Rate{}
 	}

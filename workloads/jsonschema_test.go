@@ -136,7 +136,7 @@ func TestReference(t *testing.T) {
 	}
 	var keys []key
 	for _, s := range sections {
-		keys = append(keys, keysOf(s.of, s.tags...)...)
+		keys = append(keys, s.keys...)
 	}
 	for _, k := range keys {
 		f := forms[k.form]

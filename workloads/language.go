@@ -22,6 +22,7 @@ import (
 //	form         what a value looks like: one of forms
 //	least, most  bounds of a number or a distribution
 //	need         what is expected, if the key must be there
+//	not          the keys that it excludes
 //	of           the operations that know it; without the tag all do
 //	doc          what it means; of a phase the tag is called like the section that has the key, and of a population
 //	             of rows it is patterns
@@ -30,110 +31,95 @@ import (
 type key struct {
 	name, form, doc, need string
 	least, most           string
-	of                    []string
+	not, of               []string
 	field                 []int // index of the field
 }
 
-// section is a mapping of the language: the keys of a type that have one of the tags.
+// section is a mapping of the language: the keys of a type that have one of some tags.
 type section struct {
 	name, doc string
-	of        any
-	tags      []string
+	keys      []key
+	names     []string // of the keys
 }
 
-var sections = []section{
-	{"workload", "A workload file.", Workload{}, nil},
-	{"mail", "Generated messages. With --mail FILE only recipients counts.", Mail{}, nil},
-	{"attachments", "Which messages carry files.", Attachments{}, nil},
-	{"population", "Who has how much mail before the first operation.", Population{}, nil},
-	{
-		"access", "Which users, folders and messages operations use. A phase, a stream or an operation may have its own access.",
-		Keys{},
-		nil,
-	},
-	{"values", "Values of a column of a schema: {TABLE: {COLUMN: …}}.", Values{}, nil},
-	{"conclusion", "Sentences that the run completes with its metrics.", Answer{}, nil},
-	{"trials", "How many trials a run has. Trials are interleaved: in each the models and engines run in the opposite order of " +
-		"the trial before.", Trials{}, nil},
-	{"load", "The first phase: delivers the population's mail in order of arrival.", Phase{}, []string{"load"}},
-	{"settle", "Waits until the engine is quiet.", Phase{}, []string{"settle"}},
-	{"drop-caches", "Reopens the store with empty caches.", Phase{}, []string{"cold"}},
-	{"interrupt", "Interrupts a move and a delete of several messages after each of their writes, and reports the state after each. " +
-		"It uses its own\nstore, which is removed at the end.", Phase{}, []string{"interrupt"}},
-	{"measure", "Runs operations and reports them. warmup has the same keys. It runs operations until service times are " +
-		"steady, at most for its duration,\n" +
-		"and has the mix and pace of the next measure phase unless it has its own.", Phase{}, []string{"measure", "pace"}},
-	{
-		"stream", "One of the concurrent streams of a phase. All have a rate, or all have clients.",
-		Phase{},
-		[]string{"stream", "pace"},
-	},
-	{"replay", "Operations from a file, one JSON object a line: see 'Trace files' below.", Replay{}, nil},
-	{"repeat", "In a session: some steps, several times over.", repetition{}, nil},
-	{"mix", "The operations with their weights. Instead of a number, use {weight: 50, …} with these keys to define an " +
-		"operation. The operations are " + strings.Join(OpNames(), ", ") + ".", How{}, []string{"mix", "doc"}},
-	{
-		"session", "Steps, in order: an operation, or {OPERATION: {…}} with the keys of a mix but for weight, and these; or " +
-			"{repeat: {…}}. All steps are of one user and one folder. Steps after an open work on the message that was opened.",
-		Step{},
-		[]string{"step"},
-	},
-	{"expect", "Thresholds, each a sign (<, <=, > or >=) and a value: a time, a share such as 0.1%, or a rate. A metric " +
-		"covers all operations together, or one operation if it begins with its name (list.p99). Response times cover all " +
-		"scheduled operations, service and wait times only successful ones. The metrics are " +
-		strings.Join(Metrics, ", ") + ".", selects{}, nil},
-}
-
-// keysOf are the keys that a type declares with one of the tags; without any, with doc.
-func keysOf(of any, tags ...string) (all []key) {
+// sectionOf returns the section of the keys that a type declares with one of the tags; without any, with doc.
+func sectionOf(name, doc string, of any, tags ...string) section {
+	s := section{name: name, doc: doc}
 	if len(tags) == 0 {
 		tags = []string{"doc"}
 	}
-	t := reflect.TypeOf(of)
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for _, f := range reflect.VisibleFields(reflect.TypeOf(of)) {
 		k := key{name: f.Tag.Get("key"), form: f.Tag.Get("form"), need: f.Tag.Get("need"), field: f.Index}
-		k.least, k.most, k.of = f.Tag.Get("least"), f.Tag.Get("most"), strings.Fields(f.Tag.Get("of"))
+		k.least, k.most = f.Tag.Get("least"), f.Tag.Get("most")
+		k.not, k.of = strings.Fields(f.Tag.Get("not")), strings.Fields(f.Tag.Get("of"))
 		for _, tag := range tags {
 			if doc, ok := f.Tag.Lookup(tag); ok {
 				k.doc = doc
-				all = append(all, k)
+				s.add(k)
 			}
 		}
 	}
-	return all
+	return s
 }
 
-// sectionKeys are the keys of the section of that name. A warm-up has those of a measure phase.
-func sectionKeys(name string) []key {
-	if name == Warmup.String() {
-		name = Measure.String()
+func (s *section) add(k key) { s.keys, s.names = append(s.keys, k), append(s.names, k.name) }
+
+// define has the keys of the section that an operation knows.
+func (s section) define(op Op) (its section) {
+	for _, k := range s.keys {
+		if len(k.of) == 0 || slices.Contains(k.of, op.String()) {
+			its.add(k)
+		}
 	}
-	s := &sections[slices.IndexFunc(sections, func(s section) bool { return s.name == name })]
-	return keysOf(s.of, s.tags...)
+	return its
 }
 
-func names(keys []key) []string {
-	all := make([]string, len(keys))
-	for i, k := range keys {
-		all[i] = k.name
-	}
-	return all
+var sections = []section{
+	sectionOf("workload", "A workload file.", Workload{}),
+	sectionOf("mail", "Generated messages. With --mail FILE only recipients counts.", Mail{}),
+	sectionOf("attachments", "Which messages carry files.", Attachments{}),
+	sectionOf("population", "Who has how much mail before the first operation.", Population{}),
+	sectionOf("access", "Which users, folders and messages operations use. A phase, a stream or an operation may have its "+
+		"own access.", Keys{}),
+	sectionOf("values", "Values of a column of a schema: {TABLE: {COLUMN: …}}.", Values{}),
+	sectionOf("conclusion", "Sentences that the run completes with its metrics.", Answer{}),
+	sectionOf("trials", "How many trials a run has. Trials are interleaved: in each the models and engines run in the "+
+		"opposite order of the trial before.", Trials{}),
+	sectionOf("load", "The first phase: delivers the population's mail in order of arrival.", Phase{}, "load"),
+	sectionOf("settle", "Waits until the engine is quiet.", Phase{}, "settle"),
+	sectionOf("drop-caches", "Reopens the store with empty caches.", Phase{}, "cold"),
+	sectionOf("interrupt", "Interrupts a move and a delete of several messages after each of their writes, and reports the "+
+		"state after each. It uses its own\nstore, which is removed at the end.", Phase{}, "interrupt"),
+	sectionOf("measure", "Runs operations and reports them. warmup has the same keys. It runs operations until service "+
+		"times are steady, at most for its duration,\n"+
+		"and has the mix and pace of the next measure phase unless it has its own.", Phase{}, "measure", "pace"),
+	sectionOf("stream", "One of the concurrent streams of a phase. All have a rate, or all have clients.", Phase{}, "stream",
+		"pace"),
+	sectionOf("replay", "Operations from a file, one JSON object a line: see 'Trace files' below.", Replay{}),
+	sectionOf("repeat", "In a session: some steps, several times over.", repetition{}),
+	sectionOf("mix", "The operations with their weights. Instead of a number, use {weight: 50, …} with these keys to define "+
+		"an operation. The operations are "+strings.Join(OpNames(), ", ")+".", How{}, "mix", "doc"),
+	sectionOf("session", "Steps, in order: an operation, or {OPERATION: {…}} with the keys of a mix but for weight, and "+
+		"these; or {repeat: {…}}. All steps are of one user and one folder. Steps after an open work on the message that "+
+		"was opened.", Step{}, "step"),
+	sectionOf("expect", "Thresholds, each a sign (<, <=, > or >=) and a value: a time, a share such as 0.1%, or a rate. A "+
+		"metric covers all operations together, or one operation if it begins with its name (list.p99). Response times "+
+		"cover all scheduled operations, service and wait times only successful ones. The metrics are "+
+		strings.Join(Metrics, ", ")+".", selects{}),
 }
 
-// howOf returns the keys with one of the tags that say how define an operation.
-func howOf(op Op, tags ...string) []key {
-	return slices.DeleteFunc(keysOf(How{}, tags...), func(k key) bool {
-		return len(k.of) > 0 && !slices.Contains(k.of, op.String())
-	})
+// language are the sections by name, and those that the reference does not list.
+var language = map[string]section{
+	"rows": sectionOf("", "", Population{}, "patterns"), "step": sectionOf("", "", Step{}, "step", "doc"),
+	"ramp": sectionOf("", "", ramp{}), "burst": sectionOf("", "", burst{}),
 }
 
 // selects has the keys of expect whose bounds hold for one model, engine, phase or stream.
 type selects struct {
-	_ struct{} `key:"models" form:"expect" doc:"bounds for one model, in place of those for all: {james: {list.p99: <50ms}}"`
-	_ struct{} `key:"engines" form:"expect" doc:"the same for one engine"`
-	_ struct{} `key:"phases" form:"expect" doc:"the same for one measured phase"`
-	_ struct{} `key:"streams" form:"expect" doc:"thresholds for a stream's own metrics: {inbound: {achieved: \">=99%\"}}"`
+	Models  struct{} `key:"models" form:"expect" doc:"bounds for one model, in place of those for all: {james: {list.p99: <50ms}}"`
+	Engines struct{} `key:"engines" form:"expect" doc:"the same for one engine"`
+	Phases  struct{} `key:"phases" form:"expect" doc:"the same for one measured phase"`
+	Streams struct{} `key:"streams" form:"expect" doc:"thresholds for a stream's own metrics: {inbound: {achieved: \">=99%\"}}"`
 }
 
 // form is what a value looks like.
@@ -154,6 +140,10 @@ type reader func(d *decoder, k *key, n *yaml.Node, what string) any
 var forms map[string]form
 
 func init() {
+	for _, s := range sections {
+		language[s.name] = s
+	}
+	language[Warmup.String()] = language[Measure.String()]
 	forms = map[string]form{
 		"version": {text: "1", schema: object{"const": 1}, apart: true},
 		"name":    {text: "name", schema: text(nameForm.String()), apart: true, read: (*decoder).name},
@@ -198,7 +188,7 @@ func init() {
 		}},
 		"replay":     {text: "see replay", schema: ref("replay"), below: "replay"},
 		"trials":     {text: "see there", schema: ref("trials"), below: "trials"},
-		"conclusion": {text: "see there", schema: ref("conclusion"), apart: true},
+		"conclusion": {text: "see there", schema: ref("conclusion"), below: "conclusion", apart: true},
 		"expect":     {text: "bounds", schema: ref("expect"), apart: true},
 		"sweep":      {text: "see there", schema: ref("sweep"), apart: true},
 		"engines":    {text: "settings", schema: object{"type": "object"}, apart: true, read: (*decoder).engines},
@@ -211,10 +201,49 @@ func init() {
 	}
 }
 
-// Paths are the keys that --set may change in a workload: KEY= for each key, and KEY=VALUE if the language lists the
-// values. A key inside a list, such as that of one stream of several, has no path.
-func (known Known) Paths(w *Workload) []string {
-	all := w.paths()
+// Complete returns the keys and values that --set may have after a text, up to the next part of a key. A key inside a
+// list, such as that of one stream of several, has no path.
+func (known Known) Complete(w *Workload, typed string) (found []string) {
+	for _, path := range known.paths(w) {
+		if !strings.HasPrefix(path, typed) {
+			continue
+		}
+		if at := strings.IndexByte(path[len(typed):], '.'); at >= 0 {
+			path = path[:len(typed)+at+1]
+		}
+		if !slices.Contains(found, path) {
+			found = append(found, path)
+		}
+	}
+	return found
+}
+
+// paths are KEY= for each key that --set may change in a workload, and KEY=VALUE if the language lists the values.
+func (known Known) paths(w *Workload) (all []string) {
+	var below func(prefix string, s section)
+	below = func(prefix string, s section) {
+		for _, k := range s.keys {
+			f, name := forms[k.form], prefix+k.name
+			switch {
+			case f.apart:
+			case f.below != "":
+				below(name+".", language[f.below])
+			case k.form == "mix":
+				for _, op := range w.Patterns.Names() {
+					all = append(all, name+"."+op+"=")
+				}
+			default:
+				all = append(all, name+"=")
+			}
+			for _, word := range f.words {
+				all = append(all, name+"="+word)
+			}
+		}
+	}
+	below("", language["workload"])
+	for i := range w.Phases {
+		below("phases."+w.Phases[i].Name+".", language[w.Phases[i].Kind.String()])
+	}
 	for _, engine := range slices.Sorted(maps.Keys(known.Engines)) {
 		words := known.Engines[engine]
 		for _, setting := range words.settings() {
@@ -225,68 +254,6 @@ func (known Known) Paths(w *Workload) []string {
 		for _, p := range known.Models[model] {
 			all = append(all, "models."+model+"."+p.Name+"=")
 		}
-	}
-	return all
-}
-
-// Complete returns the paths that begin with a text, but of keys no more than up to their next part.
-func (known Known) Complete(w *Workload, typed string) (found []string) {
-	for _, path := range known.Paths(w) {
-		if !strings.HasPrefix(path, typed) {
-			continue
-		}
-		if at := strings.IndexByte(path[len(typed):], '.'); at >= 0 && !strings.Contains(path[:len(typed)+at], "=") {
-			path = path[:len(typed)+at+1]
-		}
-		if !slices.Contains(found, path) {
-			found = append(found, path)
-		}
-	}
-	return found
-}
-
-// paths are those of the workload's own keys; phases that measure nothing come last.
-func (w *Workload) paths() []string {
-	var all, others []string
-	for _, k := range sectionKeys("workload") {
-		all = append(all, k.paths("", w.Patterns)...)
-	}
-	for i := range w.Phases {
-		p, to := &w.Phases[i], &others
-		if p.Kind == Measure {
-			to = &all
-		}
-		for _, k := range sectionKeys(p.Kind.String()) {
-			*to = append(*to, k.paths("phases."+p.Name+".", w.Patterns)...)
-		}
-	}
-	return append(all, others...)
-}
-
-// paths are the paths of the key and of all keys below it. Prefix is the path of its section.
-func (k *key) paths(prefix string, ops Patterns) []string {
-	name, f := prefix+k.name, forms[k.form]
-	if f.apart {
-		return nil
-	}
-	var below []key
-	if f.below != "" {
-		below = sectionKeys(f.below)
-	}
-	if k.form == "mix" {
-		for _, op := range ops.Names() {
-			below = append(below, key{name: op, form: "weight"})
-		}
-	}
-	var all []string
-	if len(below) == 0 {
-		all = []string{name + "="}
-	}
-	for i := range below {
-		all = append(all, below[i].paths(name+".", ops)...)
-	}
-	for _, word := range f.words {
-		all = append(all, name+"="+word)
 	}
 	return all
 }

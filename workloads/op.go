@@ -143,7 +143,6 @@ type Session struct {
 // Step is one instruction of a session. Without Times it is done once.
 type Step struct {
 	Op          Op
-	How         How
 	Times       random.Dist `key:"times" form:"sizes" least:"1" most:"1000" step:"how often it is done, one after another (default 1); a list goes to the next page each time"`
 	Probability float64     `key:"probability" form:"share" step:"share of the sessions in which it is done (default 1)"`
 	Think       random.Dist `key:"think_time" form:"times" step:"think time before it (default: that of the session)"`
@@ -152,6 +151,7 @@ type Step struct {
 	// Back is the index of the step that begins a repetition, in the step that ends it.
 	Back int
 	Kind StepKind
+	How
 }
 
 // repetition is a step that repeats others, as it is written.
@@ -209,7 +209,7 @@ func (d *decoder) mix(p *Phase, n *yaml.Node, where string) {
 			weight.Value = "weight"
 			body = &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{&weight, e.Value}}
 		}
-		d.section(body, name+" in mix of "+where, &p.How[op], howOf(op, "mix", "doc"))
+		d.section(body, name+" in mix of "+where, &p.How[op], language["mix"].define(op))
 		p.Mix[op] = p.How[op].Weight
 	}
 	if p.Mix == (Mix{}) && len(d.Errs) == faults {
@@ -257,10 +257,8 @@ func (d *decoder) steps(s *Session, n *yaml.Node, where string, others ...string
 
 // step reads how an operation of a session is done.
 func (d *decoder) step(s *Session, op Op, n *yaml.Node, where string) {
-	step, own, how := Step{Op: op, Probability: 1}, sectionKeys("session"), howOf(op, "doc")
-	f := d.Fields(n, where, names(append(own, how...)))
-	d.fill(n, f, where, &step, own)
-	d.fill(n, f, where, &step.How, how)
+	step := Step{Op: op, Probability: 1}
+	f := d.section(n, where, &step, language["step"].define(op))
 	d.chance(f, step.Probability, where)
 	for _, key := range strict.KeysOf(f["access"].Value) {
 		d.Check(key != "users" && key != "folders", f["access"].Value,
@@ -277,7 +275,7 @@ func (d *decoder) chance(f map[string]strict.Entry, chance float64, where string
 
 func (d *decoder) repeat(s *Session, n *yaml.Node, where string) {
 	r := repetition{Probability: 1}
-	f := d.section(n, where, &r, sectionKeys("repeat"))
+	f := d.section(n, where, &r, language["repeat"])
 	if r.Times == nil || f["steps"].Value == nil {
 		return
 	}
@@ -307,7 +305,7 @@ func (d *decoder) values(_ *key, n *yaml.Node, _ string) any {
 				d.Fail(c.Value, "values.%s must be a mapping such as {distinct: 5}, found %s", name, strict.Found(c.Value))
 				continue
 			}
-			d.section(c.Value, "values."+name, all[name], sectionKeys("values"))
+			d.section(c.Value, "values."+name, all[name], language["values"])
 		}
 	}
 	return all

@@ -31,34 +31,18 @@ func Parse(file string, src []byte, overrides ...string) (*Workload, error) {
 // it is decoded, so that both are checked alike; phases are named by kind or name (phases.measure.rate=100/s). The
 // error, if there is one, is of type [strict.Errors] and holds every fault that was found.
 func (known Known) Parse(file string, src []byte, overrides []string, without ...string) (*Workload, error) {
-	d := newDecoder(file, known)
-	d.w.Source = src
+	w := defaults
+	w.Source = src
+	d := decoder{strict.Decoder{File: file}, known, &w, &w.Keys}
 	root := d.Document(src, "a workload (version, name, population, phases)")
 	if root == nil {
 		return nil, d.Errs.Sorted()
 	}
-	for _, o := range overrides {
-		at := strict.Pos{Line: 1, Column: 1, File: origin(o)}
-		path, value, ok := strings.Cut(o, "=")
-		if !ok || path == "" {
-			d.FailAt(at, "expected KEY=VALUE, such as population.users=10")
-			continue
-		}
-		if strings.ContainsAny(value[:min(1, len(value))], "><%@`") {
-			value = strconv.Quote(value) // for a file, YAML wants quotes around such a text
-		}
-		before := strings.Repeat(" ", len(path)+len("=")) // places are those of the whole text
-		text := before + strings.ReplaceAll(value, "\n", "\n"+before)
-		var doc yaml.Node
-		if err := yaml.Unmarshal([]byte(text), &doc); err != nil || len(doc.Content) == 0 {
-			at.Column += len(path) + len("=")
-			d.FailAt(at, "%q is not a value; expected a number, text or YAML such as {constant: 8KB}", value)
-			continue
-		}
-		d.set(root, strings.Split(path, "."), at, d.From(at.File, doc.Content[0]))
+	for _, text := range overrides {
+		d.override(root, text)
 	}
 	for _, name := range without {
-		if i := keyIn(root, name); i >= 0 {
+		if i := strict.Find(root, name); i >= 0 {
 			root.Content = slices.Delete(root.Content, i, i+2)
 		}
 	}
@@ -72,66 +56,64 @@ func (known Known) Parse(file string, src []byte, overrides []string, without ..
 	if e, ok := fields["sweep"]; ok {
 		d.sweep(e.Value, src, overrides)
 	}
-	if e, ok := fields["conclusion"]; ok && len(d.Errs) == 0 {
-		d.conclusion(e.Value)
-	}
 	if err := d.Errs.Sorted(); err != nil {
-		d.hint(overrides)
 		return nil, err
 	}
-	return d.w, nil
+	return &w, nil
 }
 
-// hint lets a fault of an override whose key is unknown at its place name the key of another place that was probably
-// meant: phases.measure.mix for mix.
-func (d *decoder) hint(overrides []string) {
-	for _, f := range d.Errs {
-		at := slices.IndexFunc(overrides, func(o string) bool { return origin(o) == f.Pos.File })
-		if at < 0 || f.Near != "" || !strings.HasPrefix(f.Msg, "unknown key") {
-			continue
-		}
-		key, _, _ := strings.Cut(overrides[at], "=")
-		if near := elsewhere(key, d.known.Paths(d.w)); near != "" && f.Pos.Column <= len(key) { // not in the value
-			f.Msg, _, _ = strings.Cut(f.Msg, "; expected one of ")
-			f.Near = near
-		}
-	}
+// defaults are those of the language.
+var defaults = Workload{
+	Seed: 1,
+	Mail: Mail{
+		Body:        random.Lognormal{Median: 6 * strict.KB, P99: 200 * strict.KB},
+		Attachments: Attachments{Count: random.Constant{Value: 1}, Size: random.Constant{Value: 0}},
+		Recipients:  random.Constant{Value: 1},
+	},
+	Population: Population{Folders: random.Constant{Value: 1}},
+	Keys: Keys{
+		Users:    random.Keys{Theta: random.DefaultTheta},
+		Folders:  random.Keys{Theta: random.DefaultTheta, Latest: true},
+		Messages: random.Keys{Theta: random.DefaultTheta, Latest: true},
+	},
 }
 
-// elsewhere is the first path, or section of one, whose last part is nearest to that of a key.
-func elsewhere(key string, paths []string) string {
-	var whole, last []string
-	for _, p := range paths {
-		p, _, _ = strings.Cut(p, "=")
-		for _, p := range []string{p[:max(0, strings.LastIndexByte(p, '.'))], p} {
-			whole, last = append(whole, p), append(last, p[strings.LastIndexByte(p, '.')+1:])
+// override applies a text KEY=VALUE to the file. The text is the origin of its nodes, with their columns in it.
+func (d *decoder) override(root *yaml.Node, text string) {
+	at := strict.Pos{Line: 1, Column: 1, File: "--set " + strconv.Quote(text)}
+	path, value, ok := strings.Cut(text, "=")
+	if !ok || path == "" {
+		d.FailAt(at, "expected KEY=VALUE, such as population.users=10")
+		return
+	}
+	if strings.ContainsAny(value[:min(1, len(value))], "><%@`") {
+		value = strconv.Quote(value) // for a file, YAML wants quotes around such a text
+	}
+	before := strings.Repeat(" ", len(path)+len("="))
+	var doc yaml.Node
+	err := yaml.Unmarshal([]byte(before+strings.ReplaceAll(value, "\n", "\n"+before)), &doc)
+	if err != nil || len(doc.Content) == 0 {
+		at.Column += len(before)
+		d.FailAt(at, "%q is not a value; expected a number, text or YAML such as {constant: 8KB}", value)
+		return
+	}
+	keys := strings.Split(path, ".")
+	for last := len(keys) - 1; keys[0] == "values" && last > 3; last-- {
+		if slices.Contains(language["values"].names, keys[last]) { // a table's name is one key: values.posts.notes.body.size
+			keys = slices.Concat(keys[:1], []string{strings.Join(keys[1:last-1], ".")}, keys[last-1:])
+			break
 		}
 	}
-	if at := slices.Index(last, strict.Nearest(key[strings.LastIndexByte(key, '.')+1:], last)); at >= 0 {
-		return whole[at]
-	}
-	return ""
+	d.set(root, keys, at, d.From(at.File, doc.Content[0]))
 }
-
-// origin is the place of an override in messages.
-func origin(override string) string { return "--set " + strconv.Quote(override) }
 
 // set puts v at the path below n; at is the place of the path. It makes the mappings that are missing on the way. Below
 // the list of phases it is put into every phase of a name or, if none has it, of a kind.
 func (d *decoder) set(n *yaml.Node, path []string, at strict.Pos, v *yaml.Node) {
 	key := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: path[0], Line: at.Line, Column: at.Column}
-	d.Origins[key] = at.File
+	d.From(at.File, key)
 	at.Column += len(path[0]) + len(".")
 	rest := path[1:]
-	if key.Value == "values" { // a table's name is one key: values.posts.notes.body.size has posts.notes
-		last := len(rest) - 1
-		for last > 2 && !slices.Contains(names(sectionKeys("values")), rest[last]) {
-			last--
-		}
-		if last > 2 {
-			rest = append([]string{strings.Join(rest[:last-1], ".")}, rest[last-1:]...)
-		}
-	}
 	switch n.Kind {
 	case yaml.SequenceNode:
 		if !d.Check(len(rest) > 0, key, "expected phases.PHASE.KEY=VALUE, such as phases.measure.rate=100/s") {
@@ -139,7 +121,7 @@ func (d *decoder) set(n *yaml.Node, path []string, at strict.Pos, v *yaml.Node) 
 		}
 		for _, body := range d.phasesOf(n, key) {
 			for _, other := range instead[rest[0]] {
-				i := keyIn(body, other)
+				i := strict.Find(body, other)
 				if i < 0 || len(rest) > 1 {
 					continue
 				}
@@ -151,7 +133,7 @@ func (d *decoder) set(n *yaml.Node, path []string, at strict.Pos, v *yaml.Node) 
 			d.set(body, rest, at, v)
 		}
 	case yaml.MappingNode:
-		i := keyIn(n, key.Value)
+		i := strict.Find(n, key.Value)
 		if i < 0 {
 			i = len(n.Content)
 			n.Content = append(n.Content, key, v)
@@ -162,16 +144,13 @@ func (d *decoder) set(n *yaml.Node, path []string, at strict.Pos, v *yaml.Node) 
 		}
 		if below := n.Content[i+1]; below == v || below.Kind == yaml.ScalarNode { // the path goes on below a plain value
 			empty := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: key.Line, Column: key.Column}
-			n.Content[i+1], d.Origins[empty] = empty, at.File
+			n.Content[i+1] = d.From(at.File, empty)
 		}
 		d.set(n.Content[i+1], rest, at, v)
 	default:
 		d.Fail(key, "%s cannot be set below %s", key.Value, strict.Found(n))
 	}
 }
-
-// keyIn is the index of a key in the contents of a mapping, or below 0.
-func keyIn(n *yaml.Node, key string) int { return 2 * slices.Index(strict.KeysOf(n), key) }
 
 // instead has the keys of a phase in a file that a key of an override replaces: no phase has both.
 var instead = map[string][]string{
@@ -190,7 +169,7 @@ func (d *decoder) phasesOf(list, of *yaml.Node) []*yaml.Node {
 		}
 		kind, body := item.Content[0].Value, item.Content[1]
 		name := kind
-		if i := keyIn(body, "name"); i >= 0 {
+		if i := strict.Find(body, "name"); i >= 0 {
 			name = body.Content[i+1].Value
 		}
 		for _, one := range []string{kind, name} {
@@ -214,28 +193,11 @@ func (d *decoder) phasesOf(list, of *yaml.Node) []*yaml.Node {
 	return named
 }
 
-// newDecoder returns a decoder with the defaults of the language.
-func newDecoder(file string, known Known) *decoder {
-	w := &Workload{Seed: 1, Engines: map[string]*Engine{}, Keys: Keys{
-		Users:    random.Keys{Theta: random.DefaultTheta},
-		Folders:  random.Keys{Theta: random.DefaultTheta, Latest: true},
-		Messages: random.Keys{Theta: random.DefaultTheta, Latest: true},
-	}}
-	w.Mail = Mail{
-		Body:        random.Lognormal{Median: 6 * strict.KB, P99: 200 * strict.KB},
-		Attachments: Attachments{Count: random.Constant{Value: 1}, Size: random.Constant{Value: 0}},
-		Recipients:  random.Constant{Value: 1},
-	}
-	w.Population.Folders = random.Constant{Value: 1}
-	origins := map[*yaml.Node]string{}
-	return &decoder{strict.Decoder{File: file, Origins: origins}, known, w, &w.Keys}
-}
-
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,47}$`)
 
-// workload reads all sections but sweep and answer, and returns all. It returns nil if there are faults.
+// workload reads all sections but sweep, and returns all. It returns nil if there are faults.
 func (d *decoder) workload(root *yaml.Node) map[string]strict.Entry {
-	f := d.section(root, "the workload", d.w, sectionKeys("workload"))
+	f := d.section(root, "the workload", d.w, language["workload"])
 	if root.Kind != yaml.MappingNode {
 		return nil
 	}
@@ -268,7 +230,7 @@ func (d *decoder) workload(root *yaml.Node) map[string]strict.Entry {
 // attachments reads which messages carry files.
 func (d *decoder) attachments(_ *key, n *yaml.Node, what string) any {
 	a := d.w.Mail.Attachments
-	f := d.section(n, what, &a, sectionKeys("attachments"))
+	f := d.section(n, what, &a, language["attachments"])
 	d.Check(a.Share == 0 || f["size"].Value != nil, n,
 		"%s has no size; expected a distribution such as {pareto: {min: 20KB, alpha: 1.2, max: 25MB}}", what)
 	return a
@@ -278,12 +240,12 @@ func (d *decoder) attachments(_ *key, n *yaml.Node, what string) any {
 func (d *decoder) population(_ *key, n *yaml.Node, what string) any {
 	p := d.w.Population
 	if len(d.w.Patterns) > 0 {
-		d.section(n, what, &p, keysOf(p, "patterns"))
+		d.section(n, what, &p, language["rows"])
 		p.Users, p.Messages = 1, random.Constant{Value: strict.Size(p.Rows)}
 		d.w.Mail.Body = random.Constant{Value: 0} // of a delivery, which writes row n, only n counts
 		return p
 	}
-	f := d.section(n, what, &p, sectionKeys("population"))
+	f := d.section(n, what, &p, language["population"])
 	switch folders, own := f["folders"]; {
 	case p.Shared && own:
 		d.Fail(folders.Key, "a shared population has one folder in common; leave folders out")
@@ -295,54 +257,40 @@ func (d *decoder) population(_ *key, n *yaml.Node, what string) any {
 	return p
 }
 
-// section reads a mapping with these keys into a value of the type that declares them: see fill.
-func (d *decoder) section(n *yaml.Node, where string, into any, keys []key) map[string]strict.Entry {
-	f := d.Fields(n, where, names(keys))
-	d.fill(n, f, where, into, keys)
-	return f
-}
-
-// fill reads the keys of a mapping at n whose form says how, or that are sections, into the fields of a type of the
-// language, and reports keys that are needed and not there. It leaves keys whose value depends on others to its caller.
-func (d *decoder) fill(n *yaml.Node, f map[string]strict.Entry, where string, into any, keys []key) {
-	v := reflect.ValueOf(into).Elem()
-	for _, k := range keys {
+// section reads a mapping into the fields of a value that declare its keys, and returns its entries. A key whose form
+// has no reader, as its value depends on others, is left to the caller.
+func (d *decoder) section(n *yaml.Node, where string, into any, s section) map[string]strict.Entry {
+	f, v := d.Fields(n, where, s.names), reflect.ValueOf(into).Elem()
+	for i := range s.keys {
+		k := &s.keys[i]
 		e, ok := f[k.name]
-		form, what := forms[k.form], k.in(where)
-		switch {
-		case ok && form.read != nil:
-			if value := reflect.ValueOf(form.read(d, &k, e.Value, what)); value.IsValid() {
-				field := v.FieldByIndex(k.field)
-				field.SetZero() // a pointer may be that of a phase, which its streams share
-				to := made(field)
-				to.Set(value.Convert(to.Type()))
-			}
-		case ok && form.below != "":
-			d.section(e.Value, what, made(v.FieldByIndex(k.field)).Addr().Interface(), sectionKeys(form.below))
-		case !ok && k.need != "" && n.Kind == yaml.MappingNode:
-			d.Fail(n, "%s has no %s; expected %s", where, k.name, k.need)
+		if !ok {
+			d.Check(k.need == "" || n.Kind != yaml.MappingNode, n, "%s has no %s; expected %s", where, k.name, k.need)
+			continue
+		}
+		for _, other := range k.not {
+			d.Check(f[other].Key == nil, e.Key, "%s has both %s and %s; keep one of them", where, other, k.name)
+		}
+		what := where + "." + k.name
+		if where == "the workload" {
+			what = k.name
+		} else if strings.Contains(where, " ") {
+			what = k.name + " of " + where
+		}
+		form := forms[k.form]
+		if form.read == nil && form.below == "" {
+			continue
+		}
+		field := v.FieldByIndex(k.field)
+		if field.Kind() == reflect.Pointer { // to a value of its own: a stream begins with the pointers of its phase
+			field.Set(reflect.New(field.Type().Elem()))
+			field = field.Elem()
+		}
+		if form.read == nil {
+			d.section(e.Value, what, field.Addr().Interface(), language[form.below])
+		} else if value := reflect.ValueOf(form.read(d, k, e.Value, what)); value.IsValid() {
+			field.Set(value.Convert(field.Type()))
 		}
 	}
-}
-
-// made is a field, or what it points to, which is made if there is nothing.
-func made(field reflect.Value) reflect.Value {
-	if field.Kind() != reflect.Pointer {
-		return field
-	}
-	if field.IsNil() {
-		field.Set(reflect.New(field.Type().Elem()))
-	}
-	return field.Elem()
-}
-
-// in names the key in messages: population.users, or users of access of phase measure.
-func (k *key) in(where string) string {
-	switch {
-	case where == "the workload":
-		return k.name
-	case strings.Contains(where, " "):
-		return k.name + " of " + where
-	}
-	return where + "." + k.name
+	return f
 }

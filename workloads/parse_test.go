@@ -89,7 +89,7 @@ func TestOverrides(t *testing.T) {
 		"phases.measure=1":         `--set "phases.measure=1":1:8: expected phases.PHASE.KEY=VALUE, such as phases.measure.rate=100/s`,
 		"phases.measure.rate=-1/s": `--set "phases.measure.rate=-1/s":1:21: rate of phase measure: rate -1/s is out of range; expected 1/h to 100000000/s`,
 		"conclusion={models: 5}":   `--set "conclusion={models: 5}":1:21: conclusion.models must be a name or a list of names, found the number 5`,
-		"expect={models: 5}":       `--set "expect={models: 5}":1:17: expect.models must be a mapping, as in models: {NAME: {p99: <50ms}}, found the number 5`,
+		"expect={models: 5}":       `--set "expect={models: 5}":1:17: expect.models must be a mapping (key: value), found the number 5`,
 		"sweep={population: {}}":   `--set "sweep={population: {}}":1:20: sweep.population is empty; leave it out`,
 		"mail.body={":              `--set "mail.body={":1:11: "{" is not a value; expected a number, text or YAML such as {constant: 8KB}`,
 		"mail.body={constant: x}":  `--set "mail.body={constant: x}":1:22: mail.body: "x" is not a size; expected a number, with a unit or none (B, KB, MB, GB, KiB, MiB, GiB)`,

@@ -63,7 +63,12 @@ func (d *decoder) phase(n *yaml.Node) *yaml.Node {
 	if p.Kind == Interrupt {
 		p.Messages = interruptMessages
 	}
-	f, where := d.paced(&p, value, "phase ", "", sectionKeys(key.Value))
+	if i := strict.Find(value, "name"); i >= 0 {
+		p.Name = value.Content[i+1].Value
+	}
+	d.base = &d.w.Keys
+	where := "phase " + p.Name
+	f := d.section(value, where, &p, language[key.Value])
 	if p.Runs() && value.Kind == yaml.MappingNode { // anything else is a fault already
 		if f["duration"].Value == nil && f["operations"].Value == nil && f["replay"].Value == nil { // a trace has an end
 			d.Fail(key, "%s has neither duration nor operations; expected how long it runs, such as duration: 30s", where)
@@ -93,42 +98,6 @@ func (d *decoder) phase(n *yaml.Node) *yaml.Node {
 
 // interruptMessages is how many messages an interrupt is about if the file does not say.
 const interruptMessages = 5
-
-// paced reads the keys of a phase or stream but for those that depend on others, and returns them and what to call it
-// in messages: kind, its name and what it is of.
-func (d *decoder) paced(p *Phase, n *yaml.Node, kind, of string, keys []key) (map[string]strict.Entry, string) {
-	d.base = cmp.Or(p.Keys, &d.w.Keys)
-	if i := keyIn(n, "name"); i >= 0 {
-		p.Name = n.Content[i+1].Value
-	}
-	where := kind + p.Name + of
-	f := d.section(n, where, p, keys)
-	for _, pair := range exclusive() {
-		a, b := f[pair[0]], f[pair[1]]
-		d.Check(a.Key == nil || b.Key == nil, b.Key, "%s has both %s and %s; keep one of them", where, pair[0], pair[1])
-	}
-	return f, where
-}
-
-// exclusive are keys of a phase that it has only one of. Streams and a replay replace all that a stream has.
-func exclusive() [][2]string {
-	all := [][2]string{
-		{"duration", "operations"},
-		{"rate", "clients"},
-		{"clients", "arrivals"},
-		{"clients", "concurrency"},
-		{"mix", "session"},
-		{"replay", "streams"},
-		{"replay", "remote_rate"},
-		{"streams", "remote_rate"},
-	}
-	for _, key := range names(sectionKeys("stream")) {
-		if key != "name" && key != "access" && key != "timeout" {
-			all = append(all, [2]string{"replay", key}, [2]string{"streams", key})
-		}
-	}
-	return all
-}
 
 // inherit gives a measure phase that leaves its mix out that of the measure phase before it, and a warmup the mix and
 // pace of the measure phase that follows.
@@ -221,7 +190,12 @@ func (d *decoder) streams(p *Phase, n *yaml.Node, where string) {
 			Kind: Measure, Name: strconv.Itoa(i + 1), Duration: p.Duration, Operations: p.Operations, Keys: p.Keys,
 			Timeout: p.Timeout, Stream: i, Patterns: p.Patterns,
 		}
-		f, what := d.paced(&one, item, "stream ", " of "+where, sectionKeys("stream"))
+		if i := strict.Find(item, "name"); i >= 0 {
+			one.Name = item.Content[i+1].Value
+		}
+		d.base = cmp.Or(p.Keys, &d.w.Keys)
+		what := "stream " + one.Name + " of " + where
+		f := d.section(item, what, &one, language["stream"])
 		d.Check(!named[one.Name], item, "two streams of %s have the name %s; give this one another name (name: …)", where, one.Name)
 		named[one.Name] = true
 		if item.Kind == yaml.MappingNode { // anything else is a fault already

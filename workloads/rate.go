@@ -135,7 +135,7 @@ type ramp struct {
 
 func (d *decoder) ramp(n *yaml.Node, whole time.Duration, where string) Shape {
 	r := ramp{Over: whole}
-	f := d.section(n, where, &r, keysOf(r))
+	f := d.section(n, where, &r, language["ramp"])
 	d.Check(r.Over <= whole, f["over"].Value,
 		"over of %s is %s, longer than the phase, which has %s", where, r.Over, whole)
 	s := Shape{{r.Over, r.From.PerSecond(), r.To.PerSecond()}}
@@ -156,7 +156,7 @@ func (d *decoder) rates(n *yaml.Node, whole time.Duration, where string) (s Shap
 	}
 	parts := time.Duration(len(n.Content))
 	for i, item := range n.Content {
-		r := d.plainRate(item, "a rate of "+where)
+		r, _ := d.rate(&key{form: "plain rate"}, item, "a rate of "+where).(Rate)
 		from, to := whole*time.Duration(i)/parts, whole*time.Duration(i+1)/parts
 		s = append(s, Piece{to - from, r.PerSecond(), r.PerSecond()})
 	}
@@ -173,7 +173,7 @@ type burst struct {
 
 func (d *decoder) burst(n *yaml.Node, where string) Shape {
 	var b burst
-	f := d.section(n, where, &b, keysOf(b))
+	f := d.section(n, where, &b, language["burst"])
 	d.Check(b.Every == 0 || b.For < b.Every, f["for"].Value,
 		"%s: a peak of %s does not fit into every %s", where, b.For, b.Every)
 	base := b.Base.PerSecond()

@@ -26,7 +26,7 @@ func Reference() string {
 	for _, s := range sections {
 		fmt.Fprintf(&b, "\n%s\n", strings.ToUpper(s.name[:1])+s.name[1:])
 		wrap(&b, "  ", strings.ReplaceAll(s.doc, "\n", " "))
-		for _, k := range keysOf(s.of, s.tags...) {
+		for _, k := range s.keys {
 			if len(k.of) > 0 {
 				k.doc = "(" + strings.Join(k.of, ", ") + ") " + k.doc
 			}
@@ -65,7 +65,7 @@ func JSONSchema() []byte {
 func definitions() object {
 	defs := object{}
 	for _, s := range sections {
-		defs[s.name] = mapping(s.doc, keysOf(s.of, s.tags...))
+		defs[s.name] = mapping(s)
 	}
 	defs["size"] = object{"type": []string{"integer", "string"}, "minimum": 0, "pattern": `^[0-9.]+ *([KMG]i?)?B?$`}
 	defs["time"] = text(`^([0-9.]+(ns|us|µs|ms|s|m|h))+$`)
@@ -73,7 +73,7 @@ func definitions() object {
 	defs["sizes"] = distribution("size", random.Forms)
 	defs["times"] = distribution("time", random.TimeForms)
 	defs["shape"] = anyOf(ref("rate"), one(object{
-		"ramp": mapping("", keysOf(ramp{})), "burst": mapping("", keysOf(burst{})),
+		"ramp": mapping(language["ramp"]), "burst": mapping(language["burst"]),
 		"steps": object{"type": "array", "items": ref("rate"), "minItems": 2, "maxItems": maxSteps},
 	}))
 	theta := fixed(object{"theta": object{"type": "number", "minimum": 0.01, "maximum": 20}})
@@ -83,8 +83,8 @@ func definitions() object {
 	mix, steps := object{}, object{"repeat": ref("repeat")}
 	for op := range Op(NumOps) {
 		weight := object{"type": "number", "minimum": 0, "maximum": maxWeight}
-		mix[op.String()] = anyOf(weight, mapping("", howOf(op, "mix", "doc")))
-		steps[op.String()] = mapping("", append(sectionKeys("session"), howOf(op, "doc")...))
+		mix[op.String()] = anyOf(weight, mapping(language["mix"].define(op)))
+		steps[op.String()] = mapping(language["step"].define(op))
 	}
 	defs["mix"] = fixed(mix)
 	defs["session"] = object{"type": "array", "minItems": 1, "items": anyOf(object{"enum": OpNames()}, one(steps))}
@@ -109,21 +109,14 @@ func definitions() object {
 // expectSchema is the schema of expect: metrics of one operation of those or of all together. Each dot of a name may
 // be a mapping.
 func expectSchema(ops string) object {
-	below := func(patterns object) object {
-		return object{"type": "object", "patternProperties": patterns, "additionalProperties": false}
-	}
-	all := func(names []string) string { return strings.ReplaceAll(strings.Join(names, "|"), ".", `\.`) }
-	times := below(object{"^(" + all(timesOf("")) + ")$": ref("bound")})
-	metrics := func(prefix string) object {
-		return object{"^" + prefix + "(" + all(Metrics) + ")$": ref("bound"), "^" + prefix + "(service|wait)$": times}
-	}
-	bounds := metrics("((" + ops + `)\.)?`)
-	bounds["^("+ops+")$"] = below(metrics(""))
 	selects := object{}
-	for _, s := range sectionKeys("expect") {
-		selects[s.name] = object{"description": s.doc, "type": "object", "additionalProperties": ref("expect")}
+	for _, k := range language["expect"].keys {
+		selects[k.name] = object{"description": k.doc, "type": "object", "additionalProperties": ref("expect")}
 	}
-	return object{"type": "object", "properties": selects, "patternProperties": bounds, "additionalProperties": false}
+	metrics := strings.ReplaceAll(strings.Join(Metrics, "|"), ".", `\.`)
+	return object{"type": "object", "properties": selects, "additionalProperties": false, "patternProperties": object{
+		"^((" + ops + `)\.)?(` + metrics + ")$": ref("bound"), "^(" + ops + "|service|wait)$": ref("expect"),
+	}}
 }
 
 // object is a JSON object.
@@ -152,17 +145,17 @@ func one(properties object) object {
 }
 
 // mapping is a section of the language.
-func mapping(doc string, keys []key) object {
+func mapping(s section) object {
 	properties, required := object{}, []string(nil)
-	for _, k := range keys {
+	for _, k := range s.keys {
 		properties[k.name] = object{"description": k.doc, "allOf": []object{forms[k.form].schema}}
 		if k.need != "" {
 			required = append(required, k.name)
 		}
 	}
 	o := fixed(properties, required...)
-	if doc != "" {
-		o["description"] = doc
+	if s.doc != "" {
+		o["description"] = s.doc
 	}
 	return o
 }

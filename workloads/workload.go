@@ -176,38 +176,38 @@ type Phase struct {
 	// with a duration ends as soon as service times are steady; one of so many
 	// operations runs them all.
 	Duration   time.Duration `key:"duration" form:"time" measure:"how long the phase is"`
-	Operations uint64        `key:"operations" form:"whole" least:"1" most:"operations" measure:"or how many operations it has"`
+	Operations uint64        `key:"operations" form:"whole" least:"1" most:"operations" not:"duration" measure:"or how many operations it has"`
 	// Streams run at once. Each is a phase with a pace and a mix or session of its own.
 	// None: the phase itself is the only stream. A phase that has streams sums them up in
 	// Rate, Clients and Mix.
-	Streams []Phase `key:"streams" form:"streams" measure:"several concurrent streams, each with a pace and a mix or session of its own"`
+	Streams []Phase `key:"streams" form:"streams" not:"replay" measure:"several concurrent streams, each with a pace and a mix or session of its own"`
 	// Stream is the place of a stream among those of its phase, from 0.
 	Stream int
 	// Replay is the file that operations are read from, in place of a mix; nil: they are drawn.
 	Replay *Replay `key:"replay" form:"replay" measure:"operations from a file, in place of rate and mix"`
 	// Workers is how many operations of an open loop may be under way; 0: the runner's
 	// choice.
-	Workers int `key:"concurrency" form:"whole" least:"1" most:"clients" measure:"how many operations of an open loop may be under way at a time (default: 32 with an engine in this process, 512 over a network)"`
+	Workers int `key:"concurrency" form:"whole" least:"1" most:"clients" not:"clients" measure:"how many operations of an open loop may be under way at a time (default: 32 with an engine in this process, 512 over a network)"`
 
 	// Rate is that of all operations together, or of sessions; if it has a shape, the mean; zero in a
 	// closed loop. Shape is how it changes; nil: it is constant.
-	Rate  Rate `key:"rate" form:"rate" pace:"open loop: operations (or sessions) that begin in a time, whether or not those before are done; or a shape"`
+	Rate  Rate `key:"rate" form:"rate" not:"replay streams" pace:"open loop: operations (or sessions) that begin in a time, whether or not those before are done; or a shape"`
 	Shape Shape
 	// RemoteRate is the rate instead if an engine of the run is reached over a network; zero: Rate. See UseRemoteRates.
-	RemoteRate Rate     `key:"remote_rate" form:"plain rate" measure:"rate if an engine of the run is reached over a network (default rate)"`
-	Arrivals   Arrivals `key:"arrivals" form:"arrivals" pace:"of an open loop: constant gaps (default), or a Poisson process"`
+	RemoteRate Rate     `key:"remote_rate" form:"plain rate" not:"replay streams" measure:"rate if an engine of the run is reached over a network (default rate)"`
+	Arrivals   Arrivals `key:"arrivals" form:"arrivals" not:"clients replay streams" pace:"of an open loop: constant gaps (default), or a Poisson process"`
 	// Clients is how many operations may be under way: in a closed loop how
 	// many there always are; in a load how many loaders there are (0: the
 	// runner's choice). An open loop has none.
-	Clients int `key:"clients" form:"whole" least:"1" most:"clients" load:"how many loaders there are (default --concurrency)" pace:"closed loop: so many clients, each of which waits for its answer before it goes on"`
+	Clients int `key:"clients" form:"whole" least:"1" most:"clients" not:"rate replay streams" load:"how many loaders there are (default --concurrency)" pace:"closed loop: so many clients, each of which waits for its answer before it goes on"`
 	// Think draws nanoseconds; nil: none.
-	Think random.Dist `key:"think_time" form:"times" pace:"think time between operations; in a session, between steps"`
-	Mix   Mix         `key:"mix" form:"mix" pace:"operations and their weights; only ratios count"`
+	Think random.Dist `key:"think_time" form:"times" not:"replay streams" pace:"think time between operations; in a session, between steps"`
+	Mix   Mix         `key:"mix" form:"mix" not:"replay streams" pace:"operations and their weights; only ratios count"`
 	How   [MaxOps]How // how operations of the mix are executed
 	// Patterns are those of the workload.
 	Patterns Patterns
 	// Session is what one user does, in place of a mix; nil: there is a mix.
-	Session *Session      `key:"session" form:"session" pace:"or the steps of one user in one folder"`
+	Session *Session      `key:"session" form:"session" not:"mix replay streams" pace:"or the steps of one user in one folder"`
 	Keys    *Keys         `key:"access" form:"access" pace:"as above, for these operations"` // nil: the workload's
 	Timeout time.Duration `key:"timeout" form:"time" pace:"an operation that takes longer has an unknown outcome, and is canceled if the engine's client supports it"`
 }

@@ -103,6 +103,16 @@ func (d *Decoder) Document(src []byte, expected string) *yaml.Node {
 // Keys returns the keys of a file's top level in their order, or nil if it is no mapping.
 func Keys(src []byte) []string { return KeysOf(new(Decoder).Document(src, "")) }
 
+// Find is the index of a key in the contents of a mapping, or below 0.
+func Find(n *yaml.Node, key string) int {
+	for i := 0; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return i
+		}
+	}
+	return -1
+}
+
 // KeysOf returns the keys of a mapping in their order, or nil of any other node and of none.
 func KeysOf(n *yaml.Node) (names []string) {
 	for i := 0; n != nil && n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
