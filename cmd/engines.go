@@ -354,6 +354,9 @@ func cleanFolders(cmd *cobra.Command, dir string, all bool) error {
 	}
 	if all {
 		for _, l := range there {
+			if err := cmd.Context().Err(); err != nil {
+				return err
+			}
 			if err := scratch.Remove(l.Path); err != nil {
 				return err
 			}

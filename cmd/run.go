@@ -23,6 +23,7 @@ import (
 	"github.com/mailbench/mailbench/reports/screen"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/judge"
+	"github.com/mailbench/mailbench/workloads/replay"
 	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/run"
 )
@@ -136,7 +137,7 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 		if plan != nil {
 			refused = cmp.Or(show(cmd, plan, func(w io.Writer, _ int) { _ = plan.WriteText(w) }), refused)
 		}
-		return notBegun(refused)
+		return f.notBegun(refused)
 	}
 	return f.measure(cmd, c)
 }
@@ -172,7 +173,7 @@ func (f *runFlags) measure(cmd *cobra.Command, c *run.Config) error {
 	result, err := run.Run(cmd.Context(), *c)
 	bar.Close()
 	if result == nil {
-		return errors.Join(notBegun(err), dir.Abort())
+		return errors.Join(f.notBegun(err), dir.Abort())
 	}
 	return f.finish(cmd, dir, result, err)
 }
@@ -235,8 +236,12 @@ func (f *runFlags) finish(cmd *cobra.Command, dir *results.Dir, result *results.
 	return err
 }
 
-// notBegun gives the error of a run that cannot begin the status of wrong input.
-func notBegun(err error) error {
+// notBegun gives the error of a run that cannot begin the status of wrong input. Results that are repeated may name any
+// file as a trace: its text is not shown.
+func (f *runFlags) notBegun(err error) error {
+	if line := (*replay.LineError)(nil); f.from != "" && errors.As(err, &line) {
+		return usagef("%s:%d: not a line of a trace that can be replayed (workloads fit --trace says why)", line.File, line.Line)
+	}
 	if errors.Is(err, run.ErrDisk) {
 		return usage(err)
 	}

@@ -166,7 +166,7 @@ func Together(sources []Source) (Source, error) {
 	for _, s := range one.Others {
 		r := s.Run
 		if digests(r) != digests(&all) || r.Sweep != nil || all.Sweep != nil {
-			return one, fmt.Errorf("%s and %s executed other operations: a page has one of them", one.Name, s.Name)
+			return one, fmt.Errorf("%s and %s executed other operations, or are sweeps: make a page of each", one.Name, s.Name)
 		}
 		for _, c := range r.Cells {
 			if slices.ContainsFunc(all.Cells, func(o results.Cell) bool { return o.Model == c.Model && o.Engine == c.Engine }) {

@@ -206,7 +206,16 @@ var fields = []string{"time", "user", "op", "folder", "to", "size", "recipients"
 // maxLine bounds a line of a trace.
 const maxLine = 1 << 20
 
-// Read calls do for each line of a trace. The error says in which line something is wrong.
+// LineError is a fault of a line of a trace. Err may quote the line.
+type LineError struct {
+	File string
+	Line int
+	Err  error
+}
+
+func (e *LineError) Error() string { return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err) }
+
+// Read calls do for each line of a trace. The error is a LineError if something is wrong in a line.
 func Read(ctx context.Context, name string, r io.Reader, do func(*Line, workloads.Op) error) error {
 	in := bufio.NewScanner(r)
 	in.Buffer(make([]byte, 64<<10), maxLine)
@@ -224,7 +233,7 @@ func Read(ctx context.Context, name string, r io.Reader, do func(*Line, workload
 			err = do(&l, op)
 		}
 		if err != nil {
-			return fmt.Errorf("%s:%d: %w", name, n, err)
+			return &LineError{name, n, err}
 		}
 	}
 	if err := in.Err(); errors.Is(err, bufio.ErrTooLong) {
