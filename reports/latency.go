@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/mailbench/mailbench/reports/document"
@@ -177,7 +176,6 @@ func (v *run) operations(loads []*ranking.Load) document.Section {
 			document.Column{Group: name, Title: "p50", Unit: "ms", Help: heatLegend, Rank: k},
 			document.Column{Group: name, Title: "p99", Unit: "ms", Rank: len(models) + 1})
 	}
-	t.Columns = append(t.Columns, document.Column{Title: "differs most in", Left: true, Page: true})
 	for _, l := range loads {
 		engine := l.Engine
 		if len(loads) == 1 {
@@ -193,7 +191,6 @@ func (v *run) operations(loads []*ranking.Load) document.Section {
 				}
 				cells = append(cells, p50, p99)
 			}
-			cells = append(cells, document.Cell{Text: v.cause(l, share.Op)})
 			t.Rows = append(t.Rows, document.Row{Group: engine, Cells: cells})
 		}
 	}
@@ -279,50 +276,6 @@ func stylesOf(l *ranking.Load, op string) map[*ranking.Model]document.Style {
 		}
 	}
 	return styles
-}
-
-// weighs is how much of each counter weighs as much as one request: this only decides which of them is named as the
-// reason.
-var weighs = map[ranking.Metric]float64{
-	ranking.Requests: 1, ranking.Rows: 20, ranking.Read: 10_000, ranking.Written: 10_000,
-}
-
-// cause names the counter in which the models' operations differ most, with the values, the least first.
-func (v *run) cause(l *ranking.Load, op string) string {
-	said, most := "", 0.2
-	for _, x := range ranking.Counters {
-		cost := func(m *ranking.Model) float64 { return m.Ops[op].Median(x.Of) }
-		all := slices.DeleteFunc(slices.Clone(l.Models), func(m *ranking.Model) bool { return math.IsNaN(cost(m)) })
-		slices.SortStableFunc(all, func(a, b *ranking.Model) int { return cmp.Compare(cost(a), cost(b)) })
-		if len(all) < 2 {
-			continue
-		}
-		weight := (cost(all[len(all)-1]) - cost(all[0])) / weighs[x]
-		if weight <= most {
-			continue
-		}
-		name, scale := x.Name(), 1.0
-		if x.Unit() == "KB" {
-			name, scale = strings.Replace(name, "bytes", "KB", 1), 1000
-		}
-		text := func(m *ranking.Model) string { // two digits that count
-			v := cost(m) / scale
-			if v < 9.95 {
-				return strconv.FormatFloat(v, 'g', 2, 64)
-			}
-			return strconv.FormatFloat(v, 'f', 0, 64)
-		}
-		var parts []string
-		for _, same := range results.Grouped(all, text) {
-			part := text(same[0]) + " " + same[0].Name
-			for _, m := range same[1:] {
-				part += " and " + m.Name
-			}
-			parts = append(parts, part)
-		}
-		said, most = name+": "+strings.Join(parts, ", "), weight
-	}
-	return said
 }
 
 // alone is a row for each operation of the only model, with the part of the time that it takes.

@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,27 +9,6 @@ import (
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/results"
 )
-
-// floors says what the harness and each model cost by themselves: the operation that costs most.
-func floors(r *results.Run) string {
-	var parts []string
-	for _, of := range results.Grouped(r.Floor, func(f results.Floor) string { return f.Model }) {
-		most := slices.MaxFunc(of, func(a, b results.Floor) int { return cmp.Compare(a.NS, b.NS) })
-		switch who := cmp.Or(most.Model, "harness"); {
-		case most.Error != "":
-			parts = append(parts, fmt.Sprintf("%s not measured (%s)", who, most.Error))
-		case most.Model == "":
-			parts = append(parts, fmt.Sprintf("%s %s and %s allocations an operation",
-				who, words.Duration(most.NS), words.Amount(most.Allocs)))
-		default:
-			parts = append(parts, fmt.Sprintf("%s up to %s (%s)", who, words.Duration(most.NS), most.Op))
-		}
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return "cost of mailbench itself: " + strings.Join(parts, ", ")
-}
 
 // AuditSummary says what the audit found, the worst first.
 func AuditSummary(a *results.Audit) string {

@@ -235,7 +235,6 @@ func (v *run) setup() document.Section {
 	for _, e := range enginesIn(v.Run, true) {
 		s.Note(document.Plain, "engine", e)
 	}
-	s.Note(document.Plain, "harness overhead", floors(v.Run))
 	return s
 }
 

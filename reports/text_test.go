@@ -237,7 +237,7 @@ func TestTextHidesNothing(t *testing.T) {
 			"omits fields: from, subject", "runs a fallback pattern: message_by_scan", "INTERRUPTED", "4 malformed",
 			"INVALID: james, measure: client late", "FAILED: james, closed", "durability power", "durability process",
 			"OVERLOADED: datastax, measure: achieved 312/s", "EMPTY: elasticinbox, measure: the model cannot", "FAILED: oracle, open: disk full",
-			"4 LOST, 1 CORRUPT", "harness 161ns", "not measured (bind: no such table)",
+			"4 LOST, 1 CORRUPT",
 		} {
 			if !strings.Contains(text, want) {
 				t.Errorf("at %d columns the text does not say %q", width, want)
@@ -436,7 +436,7 @@ func TestWritersTellOfAFullDisk(t *testing.T) {
 	for _, room := range []int{0, 4096} {
 		for name, err := range map[string]error{
 			"text":  writeText(&fullDisk{min(room, 1024)}, sample(), 80),
-			"bench": WriteBench(&fullDisk{min(room, 1024)}, sample()),
+			"junit": WriteJUnit(&fullDisk{min(room, 1024)}, sample()),
 		} {
 			if !errors.Is(err, errFull) {
 				t.Errorf("%s with room for %d bytes: %v, want %v", name, room, err, errFull)

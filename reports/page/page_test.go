@@ -200,7 +200,7 @@ func TestPageSaysWhatTheRunHas(t *testing.T) {
 		"3 not found", "40 dropped", "7 dropped", "5 too large", "omits fields: from, subject",
 		"runs a fallback pattern: message_by_scan", "INTERRUPTED: the results are those up to", "INVALID: james, measure: client late", "FAILED",
 		"OVERLOADED: datastax, measure", "EMPTY: elasticinbox, measure: the model cannot store the workload's dataset: folders within folders",
-		"durability power", "latency from the scheduled start", "latency from start to end", "4 LOST, 1 CORRUPT", "DATA WRONG OR LOST: james", "harness 161ns", "late starts: 12.00% of operations",
+		"durability power", "latency from the scheduled start", "latency from start to end", "4 LOST, 1 CORRUPT", "DATA WRONG OR LOST: james", "late starts: 12.00% of operations",
 		"SHA-256 of the schema of james 0123", "mailbench run sample --set phases.measure.rate=500/s", "mailbench run --from sample", "workers 32", "max wait 1.50s",
 		"written 300MB, read 80.0MB", "james: longest gap without a successful operation: 4.9 s at 00:04",
 		"embedded pebble 2, durability process, replication 3, consistency QUORUM, compression zstd", "Leftovers: namespace q5k2", "3× timed out",
