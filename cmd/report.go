@@ -29,9 +29,6 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// severalPage is the file of a page of several runs, in the current folder.
-const severalPage = "mailbench-report.html"
-
 // reportFlags are the flags of report as they were given.
 type reportFlags struct {
 	view
@@ -42,13 +39,13 @@ type reportFlags struct {
 // formatHTML is the only format that goes to a file by default, and not to standard output.
 const formatHTML = "html"
 
-// reportFormats are the formats of report. Only html can show several runs.
+// reportFormats are the formats of report.
 var reportFormats = []string{formatHTML, "text", "json", "csv", "markdown", "junit"}
 
 func newReport() *cobra.Command {
 	f := reportFlags{format: formatHTML}
-	some := lacking(cobra.MinimumNArgs(1), "no result folder named; a run prints where its results are")
-	c := command("report DIR...", some, f.run)
+	one := lacking(cobra.ExactArgs(1), "expected one folder of results, which a run prints at its end")
+	c := command("report DIR", one, func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) })
 	c.ValidArgsFunction = completeDirs
 	flags := c.Flags()
 	flags.Var(oneOf(&f.format, reportFormats, "format"), "format",
@@ -59,8 +56,8 @@ func newReport() *cobra.Command {
 	return c
 }
 
-// run writes the runs in the folders to standard output, or to a file and its name to standard output.
-func (f *reportFlags) run(cmd *cobra.Command, dirs []string) (err error) {
+// run writes the run in a folder to standard output, or to a file and its name to standard output.
+func (f *reportFlags) run(cmd *cobra.Command, dir string) (err error) {
 	if f.format, err = formatOf(cmd, f.format); err != nil {
 		return err
 	}
@@ -74,30 +71,22 @@ func (f *reportFlags) run(cmd *cobra.Command, dirs []string) (err error) {
 			return usagef("--%s does nothing with --format %s: it is for %s", flag, f.format, words.List(formats))
 		}
 	}
-	dir, out := dirs[0], cmd.OutOrStdout()
+	out := cmd.OutOrStdout()
 	var text bytes.Buffer
 	switch {
 	case f.format == formatHTML:
 		var s page.Source
-		if s, err = openSources(cmd.ErrOrStderr(), dirs, f.by); err == nil {
+		if s, err = openSource(cmd.ErrOrStderr(), dir, f.by); err == nil {
 			err = page.Write(&text, s)
 		}
-		if f.File == "" && len(dirs) == 1 {
-			f.File = filepath.Join(dir, page.HTMLFile)
-		}
-		f.File = cmp.Or(f.File, severalPage)
-	case len(dirs) > 1:
-		return usagef("--format %s writes one run", f.format)
+		f.File = cmp.Or(f.File, filepath.Join(dir, page.HTMLFile))
 	case f.format == "text" && f.Std(): // in the width and the colors of the terminal
 		err = f.one(out, dir)
 	default:
 		err = f.one(&text, dir)
 	}
 	if err == nil {
-		var read []string
-		for _, dir := range dirs {
-			read = append(read, filepath.Join(dir, results.RunFile), filepath.Join(dir, results.LatencyFile))
-		}
+		read := []string{filepath.Join(dir, results.RunFile), filepath.Join(dir, results.LatencyFile)}
 		err = f.write(out, text.Bytes(), page.Ours, read...)
 	}
 	if err == nil && !f.Std() {
@@ -135,28 +124,17 @@ func (f *reportFlags) one(w io.Writer, dir string) error {
 	return reports.WriteJUnit(w, r)
 }
 
-// openSources reads the runs of all folders as one, and notes which latency logs are gone. Its error names
-// each folder that cannot be read.
-func openSources(notes io.Writer, dirs []string, by ranking.Metric) (page.Source, error) {
-	var sources []page.Source
-	var bad []error
-	for _, dir := range dirs {
-		s := page.Source{Name: filepath.Clean(dir), By: by} // named as the command that repeats the run names it
-		var err error
-		if s.Run, err = results.Open(dir); err == nil {
-			s.Curves, err = results.OpenCurves(dir, s.Run)
-		}
-		if s.NoLog = s.Run != nil && errors.Is(err, fs.ErrNotExist); s.NoLog {
-			fmt.Fprintf(notes, "mailbench: %s has no %s: the page has no curves of this run\n", dir, results.LatencyFile)
-		} else if err != nil {
-			bad = append(bad, usage(err))
-		}
-		sources = append(sources, s)
+// openSource reads a run for its page, and notes if its latency log is gone.
+func openSource(notes io.Writer, dir string, by ranking.Metric) (page.Source, error) {
+	s := page.Source{Name: filepath.Clean(dir), By: by} // named as the command that repeats the run names it
+	var err error
+	if s.Run, err = results.Open(dir); err == nil {
+		s.Curves, err = results.OpenCurves(dir, s.Run)
 	}
-	if len(bad) > 0 {
-		return page.Source{}, errors.Join(bad...)
+	if s.NoLog = s.Run != nil && errors.Is(err, fs.ErrNotExist); s.NoLog {
+		fmt.Fprintf(notes, "mailbench: %s has no %s: the page has no curves\n", dir, results.LatencyFile)
+		return s, nil
 	}
-	s, err := page.Together(sources)
 	return s, usage(err)
 }
 
