@@ -201,15 +201,6 @@ func searchesAgree(t *testing.T) {
 	}
 }
 
-func mustFloat(t *testing.T, s string) float64 {
-	t.Helper()
-	v, err := strconv.ParseFloat(s, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
-}
-
 func junitAgrees(t *testing.T, cells []raw, text string) {
 	var got junitSuites
 	if err := xml.Unmarshal([]byte(text), &got); err != nil {
