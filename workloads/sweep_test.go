@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mailbench/mailbench/workloads/random"
 )
 
 const swept = `version: 1
@@ -58,7 +60,7 @@ func TestSweep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p := w.Sweep.Points; p[0].Workload.Population.Messages.String() != "5" || p[1].Workload.Population.Messages.String() != "50" {
+	if p := w.Sweep.Points; p[0].Workload.Population.Messages != (random.Constant{Value: 5}) || p[1].Workload.Population.Messages != (random.Constant{Value: 50}) {
 		t.Errorf("%v", p)
 	}
 	if w, err = Parse("swept.yaml", []byte(swept+"sweep: {mail.body: [1KB, 2KB]}"), "sweep={}"); err != nil || w.Sweep != nil {

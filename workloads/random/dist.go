@@ -42,8 +42,6 @@ type Dist interface {
 	Draw(r *Rand) int64
 	// Mean is the distribution's expected value.
 	Mean() float64
-	// String returns the distribution as the language writes it.
-	String() string
 }
 
 // Constant is always the same value.
@@ -66,10 +64,6 @@ func (d Uniform) Draw(r *Rand) int64 { return int64(d.Low) + int64(r.IntN(int(d.
 // Mean implements Dist.
 func (d Uniform) Mean() float64 { return (float64(d.Low) + float64(d.High)) / 2 }
 
-func (d Uniform) String() string {
-	return fmt.Sprintf("{uniform: {min: %s, max: %s}}", d.Low, d.High)
-}
-
 // Z99 is the 99th percentile of the standard normal distribution.
 const Z99 = 2.3263478740408408
 
@@ -89,10 +83,6 @@ func (d Lognormal) Sigma() float64 { return math.Log(float64(d.P99)/float64(d.Me
 
 // Mean implements Dist.
 func (d Lognormal) Mean() float64 { return float64(d.Median) * math.Exp(d.Sigma()*d.Sigma()/2) }
-
-func (d Lognormal) String() string {
-	return fmt.Sprintf("{lognormal: {median: %s, p99: %s}}", d.Median, d.P99)
-}
 
 // Pareto is the bounded Pareto distribution: density ~ x^-(alpha+1) between
 // the bounds.
@@ -123,10 +113,6 @@ func (d Pareto) Mean() float64 {
 	return a * l / (a - 1) * (1 - math.Pow(l/h, a-1)) / (1 - d.ratio())
 }
 
-func (d Pareto) String() string {
-	return fmt.Sprintf("{pareto: {min: %s, alpha: %s, max: %s}}", d.Low, number(d.Alpha), d.High)
-}
-
 // Draw implements Dist.
 func (z Zipf) Draw(r *Rand) int64 { return int64(z.Rank(r)) }
 
@@ -139,10 +125,6 @@ func (z Zipf) Mean() float64 {
 		sum += k * w
 	}
 	return sum / weights
-}
-
-func (z Zipf) String() string {
-	return fmt.Sprintf("{zipf: {s: %s, max: %s}}", number(z.s), Size(z.n))
 }
 
 // Point is one point of a measured CDF: Fraction of all values are at most Value.

@@ -20,18 +20,6 @@ type Keys struct {
 // DefaultTheta is the exponent if a file names none: YCSB's.
 const DefaultTheta = 0.99
 
-func (k Keys) String() string {
-	switch {
-	case k.Theta == 0:
-		return "uniform"
-	case k.Largest:
-		return "{largest: {theta: " + number(k.Theta) + "}}"
-	case k.Latest:
-		return "{latest: {theta: " + number(k.Theta) + "}}"
-	}
-	return "{zipf: {theta: " + number(k.Theta) + "}}"
-}
-
 // Chooser draws keys from 0 to n-1; for Latest, 0 is the newest.
 type Chooser struct {
 	keys Keys

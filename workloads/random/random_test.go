@@ -196,19 +196,17 @@ func parse(t *testing.T, text string) Dist {
 	return dist
 }
 
-// TestString: the text of a distribution reads back as the same.
+// TestString: the text of a fitted distribution reads back as the same.
 func TestString(t *testing.T) {
 	for text, want := range map[string]string{
-		"8KB": "8KB", "{constant: 1.5KB}": "1500", "200": "200", "{uniform: {min: 1KiB, max: 2MB}}": "",
-		"{lognormal: {median: 6KB, p99: 200KB}}": "", "{pareto: {min: 20KB, alpha: 1.2, max: 25MB}}": "",
-		"{zipf: {s: 1.5, max: 50}}": "", "{empirical: [[512, 0], [2KB, 0.235], [2MB, 1]]}": "",
+		"8KB": "8KB", "{constant: 1.5KB}": "1500", "200": "200", "{empirical: [[512, 0], [2KB, 0.235], [2MB, 1]]}": "",
 		"{empirical: [[1, 0], [1, 0.7], [2, 0.7], [2, 1]]}": "",
 	} {
 		if want == "" {
 			want = text
 		}
 		d := parse(t, text)
-		if d.String() != want || parse(t, d.String()).String() != want {
+		if got := fmt.Sprint(d); got != want || fmt.Sprint(parse(t, got)) != want {
 			t.Errorf("%s is written %s, want %s", text, d, want)
 		}
 	}
