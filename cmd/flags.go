@@ -290,6 +290,8 @@ func meant(cmd *cobra.Command, flag string, known []string) string {
 	switch {
 	case cmd.Name() == "explain" && flag == "queries": // which it had
 		return "schema lint --cql FILE --queries FILE"
+	case cmd.Name() == "fit" && flag == "trace": // which it had
+		return "a phase with replay: {trace: FILE}"
 	case cmd.Name() != "run":
 		return ""
 	}

@@ -73,7 +73,7 @@ func TestGuessed(t *testing.T) {
 		"run --set 'phases.measure.mix={Read: 1}'": `"open"`, "run --set 'phases=[{cold: {}}]'": `"drop-caches"`,
 		"lint james": `"mailbench schema lint"`, "verify --data d": `use "mailbench run --verify=only"`,
 		"engines": `use "mailbench engine list, or engine show NAME"`, "engine start hbase": `"up"`, "help validate": `"mailbench schema validate"`,
-		"schema fit --mbox m": `"mailbench workloads fit"`,
+		"schema fit --mbox m": `"mailbench workloads fit"`, "workloads fit --trace t": "replay: {trace: FILE}",
 	} {
 		words, _ := shellquote.Split(line)
 		if status, err := try(words...); status != exitUsage || !strings.Contains(err, want) {

@@ -104,31 +104,21 @@ func describeWorkload(out io.Writer, w *workloads.Workload) {
 
 func newWorkloadsFit() *cobra.Command {
 	var mbox []string
-	var trace string
 	var limit strict.Size = defaultMail
-	use := "fit [--mbox FILE] [--trace FILE]"
-	c := command(use, cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
-		ctx, s := cmd.Context(), &fit.Sample{}
-		if len(mbox) == 0 && trace == "" {
-			return usagef("nothing to measure; name mail or a trace with --mbox or --trace")
+	c := command("fit --mbox FILE", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+		if len(mbox) == 0 {
+			return usagef("nothing to measure; name mail with --mbox")
 		}
-		var err error
-		if len(mbox) > 0 {
-			err = missing(s.ReadMbox(ctx, int64(limit), mbox...))
+		s := &fit.Sample{}
+		if err := s.ReadMbox(cmd.Context(), int64(limit), mbox...); err != nil {
+			return missing(err)
 		}
-		if trace != "" && err == nil {
-			err = input(s.ReadTrace(ctx, trace))
-		}
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s", schemaLine, s.Workload())
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s", schemaLine, s.Workload())
 		return err
 	})
 	bindList(c.Flags(), &mbox, "mbox", "",
 		"measure the mail of `FILE`,…, mbox files, plain or gzip; each is a folder")
 	c.Flags().Var(size(&limit, strict.KB, mostMail), "max-mail-size",
 		"refuse an mbox file with more than `SIZE`, unpacked")
-	c.Flags().StringVar(&trace, "trace", "", "measure the operations of `FILE`, one JSON object a line")
 	return c
 }

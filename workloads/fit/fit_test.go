@@ -13,7 +13,6 @@ import (
 	"github.com/mailbench/mailbench/workloads/messages"
 	"github.com/mailbench/mailbench/workloads/plan"
 	"github.com/mailbench/mailbench/workloads/random"
-	"github.com/mailbench/mailbench/workloads/replay"
 )
 
 func parse(t *testing.T, text string) *workloads.Workload {
@@ -74,15 +73,6 @@ func TestManyValues(t *testing.T) {
 	last := d[len(d)-2:]
 	if last[0].Fraction >= 1 || last[0].Value != last[1].Value || math.Abs(d.Mean()-(1.5+1e6*largest/n)) > 0.5 {
 		t.Errorf("the largest values are never drawn: %s", d)
-	}
-}
-
-// A rate below one a second is written in the unit in which it is above one.
-func TestRates(t *testing.T) {
-	for rate, want := range map[float64]string{200: "200/s", 0.5: "30/min", 10.0 / 3600: "10/h", 1.0 / 3600: "1/h", 1.5: "1.5/s"} {
-		if got := written(rate); got != want {
-			t.Errorf("%g a second is %s, want %s", rate, got, want)
-		}
 	}
 }
 
@@ -151,73 +141,8 @@ func TestMail(t *testing.T) {
 	about(t, "users", float64(got.Population.Users), 40, 0)
 }
 
-// trace makes a sample of the operations of a phase.
-func trace(t *testing.T, w *workloads.Workload) *Sample {
-	t.Helper()
-	c, err := plan.NewCensus(t.Context(), w)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, stream := &Sample{}, plan.StreamOf(w, &w.Phases[1], c)
-	for o := (plan.Operation{}); ; {
-		due, ok := stream.Next(0, &o)
-		if !ok {
-			return s
-		}
-		l := replay.Line{Time: due.Seconds(), User: plan.Address(o.User), Folder: plan.FolderName(o.Folder)}
-		if o.Op == workloads.Deliver {
-			l.Size = float64(3000 + o.N%4000)
-			for _, u := range o.Recipients {
-				l.Recipients = append(l.Recipients, plan.Address(u))
-			}
-		}
-		s.Operation(&l, o.Op)
-	}
-}
-
-// Operations of a workload are fitted by that workload.
-func TestTrace(t *testing.T) {
-	w := parse(t, known)
-	text := trace(t, w).Workload()
-	if strings.Contains(text, "@") {
-		t.Errorf("an address in\n%s", text)
-	}
-	got := parse(t, text)
-	p, want := &got.Phases[3], &w.Phases[1]
-	for i := range workloads.NumOps {
-		if op := workloads.Op(i); math.Abs(p.Mix.Share(op)-want.Mix.Share(op)) > 0.01 {
-			t.Errorf("%s has a share of %.3f, want %.3f", op, p.Mix.Share(op), want.Mix.Share(op))
-		}
-	}
-	about(t, "rate", p.Rate.PerSecond(), 200, 0.03)
-	if p.Arrivals != workloads.Poisson || p.Shape != nil {
-		t.Errorf("arrivals are %v with the shape %v, want poisson", p.Arrivals, p.Shape)
-	}
-	about(t, "theta of users", got.Keys.Users.Theta, 0.8, 0.1)
-	about(t, "users", float64(got.Population.Users), 40, 0)
-	about(t, "folders", got.Population.Folders.Mean(), 4, 0)
-	about(t, "recipients", got.Mail.Recipients.Mean(), w.Mail.Recipients.Mean(), 0.1)
-	about(t, "deliveries", p.How[workloads.Deliver].Size.Mean(), 5000, 0.02)
-}
-
-// Samples that say little become workloads all the same, and these say what was not measured.
+// Samples that say little become workloads all the same.
 func TestLittle(t *testing.T) {
-	for i, ops := range [][]replay.Line{
-		{{User: "a", Op: "deliver"}},
-		{{User: "a", Op: "restore"}, {User: "a", Op: "attachment"}},
-		{{User: "a", Op: "move"}, {User: "a", Op: "move", Messages: 1000, Time: 1e-12}, {User: "b", Op: "deliver", Size: 50_000_000, Time: 1e9}},
-		{{User: "a", Op: "login"}, {User: "b", Op: "deliver", Size: 1, Recipients: strings.Split(strings.Repeat("x,", 2000), ",")}},
-	} {
-		var s Sample
-		for _, l := range ops {
-			op, _ := workloads.ParseOp(l.Op)
-			s.Operation(&l, op)
-		}
-		text := s.Workload()
-		if parse(t, text); !strings.Contains(text, "not measured") {
-			t.Errorf("%d: nothing is said to be missing in\n%s", i, text)
-		}
-	}
 	for _, raw := range []string{"", "\n", "Date: x\nTo: a, b\n\n", "Date: Thu, 22 Aug 2002 18:26:25 +0700\nContent-Type: text/html\n\n<p>"} {
 		var s Sample
 		var m mail.Message
