@@ -162,7 +162,7 @@ func Runs(base, new Side, o Options) (*Comparison, error) {
 	}
 	if b, n := c.Base, c.New; len(c.Forced)+len(held) == 0 && b.Commit != "" && b.Commit == n.Commit && b.Go == n.Go &&
 		!b.Dirty && !n.Dirty {
-		c.Notes = append(c.Notes, sameBuild)
+		c.Notes = append(c.Notes, "base and new are the same build; any difference is chance or the machine")
 	}
 	c.Notes = append(c.Notes, alone...)
 	c.Interleaved = !slices.ContainsFunc(cells, func(c *Cell) bool { return !c.turns })
@@ -232,25 +232,24 @@ func (c *Comparison) sorted() (all, failing []*Figure) {
 			}
 		}
 	}
-	rank := func(f *Figure) int {
+	rank := func(f *Figure) (rank int, size float64) {
+		if f.Ratio != nil && *f.Ratio > 0 {
+			size = math.Abs(math.Log(*f.Ratio))
+		}
 		switch {
 		case f.Verdict == Worse && f.Gate:
-			return 0
+			return 0, size
 		case f.Verdict == Worse:
-			return 1
+			return 1, size
 		case f.Verdict == Better:
-			return 2
+			return 2, size
 		}
-		return 3
-	}
-	size := func(f *Figure) float64 {
-		if rank(f) == 3 || f.Ratio == nil || *f.Ratio <= 0 {
-			return 0
-		}
-		return math.Abs(math.Log(*f.Ratio))
+		return 3, 0
 	}
 	slices.SortStableFunc(all, func(a, b *Figure) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(size(b), size(a)))
+		first, sizeA := rank(a)
+		second, sizeB := rank(b)
+		return cmp.Or(cmp.Compare(first, second), cmp.Compare(sizeB, sizeA))
 	})
 	for _, f := range all {
 		if slices.Contains(c.Regressions, f.String()) {

@@ -55,9 +55,8 @@ func (c *Comparison) Document() *document.Document {
 		row := document.Row{Group: f.cell.Subject.String(), Cells: f.cells()}
 		to, differs := &rest, f.Verdict == Worse || f.Verdict == Better
 		switch {
-		case f.Measure.scope == ofLoad && (differs || f.Name == "typical" || f.Name == "p99"):
+		case f.Measure.load:
 			to = &load
-		case f.Measure.scope == ofLoad:
 		case differs:
 			to = &changed
 		case f.Verdict == CannotTell && f.Low != nil && len(open.Table.Rows) < mostOpen:
@@ -73,17 +72,13 @@ func (c *Comparison) Document() *document.Document {
 	}
 	verdict := document.Section{ID: "verdict"}
 	c.headline(&verdict, sorted, failing)
-	overview(sorted, &verdict, &rest)
-	sections := []document.Section{verdict, load, changed, open, rest}
+	notes := document.Section{ID: "legend"}
+	notes.Note(document.Faint, "", legend)
+	notes.Note(document.Plain, "All metrics", "mailbench compare "+shellquote.Join(c.Base.Name, c.New.Name)+" --all")
+	sections := []document.Section{verdict, load, changed, open, notes, rest}
 	sections = slices.DeleteFunc(sections, func(s document.Section) bool {
-		return s.Table != nil && len(s.Table.Rows)+len(s.Notes) == 0
+		return s.Table != nil && len(s.Table.Rows) == 0
 	})
-	shown := slices.DeleteFunc(slices.Clone(sections), func(s document.Section) bool { return s.Fold })
-	last := &sections[len(shown)-1] // the folded one is the last
-	if len(shown) > 1 {
-		last.Note(document.Faint, "", legend)
-	}
-	last.Note(document.Plain, "All metrics", "mailbench compare "+shellquote.Join(c.Base.Name, c.New.Name)+" --all")
 	return &document.Document{Title: c.New.Name + " against " + c.Base.Name, Facts: c.facts(), Sections: sections}
 }
 
@@ -101,15 +96,12 @@ func (c *Comparison) facts() []string {
 		how = "interleaved"
 	}
 	describe := func(b *Build) string {
-		s := b.Name + ", mailbench " + b.Version
-		if b.Commit != "" {
-			s += " (" + b.Commit[:min(12, len(b.Commit))]
-			if b.Dirty {
-				s += ", changed"
-			}
-			s += ")"
+		commit := b.Commit[:min(12, len(b.Commit))]
+		if b.Dirty {
+			commit += ", changed"
 		}
-		return s + ", " + b.Go + ", " + b.Started + ", " + words.Plural(b.Runs, "run")
+		return fmt.Sprintf("%s, mailbench %s (%s), %s, %s, %s", b.Name, b.Version, cmp.Or(commit, "commit unknown"), b.Go,
+			b.Started, words.Plural(b.Runs, "run"))
 	}
 	facts := []string{
 		"base: " + describe(&c.Base), "new: " + describe(&c.New),
@@ -121,14 +113,9 @@ func (c *Comparison) facts() []string {
 	return facts
 }
 
-// sameBuild is the note on a build that was compared with itself. It is above the verdict.
-const sameBuild = "base and new are the same build; any difference is chance or the machine"
-
-// headline says what to read first: the verdict, what to do next, and the notes. All are the figures, the worst first.
+// headline says what to read first: the verdict, what to do next, the notes, and how many metrics have each verdict.
+// All are the figures, the worst first.
 func (c *Comparison) headline(s *document.Section, all, failing []*Figure) {
-	if slices.Contains(c.Notes, sameBuild) {
-		s.Say(document.Warn, "Note", sameBuild)
-	}
 	style := document.Strong
 	if len(c.Regressions) > 0 {
 		style = document.Bad
@@ -145,9 +132,7 @@ func (c *Comparison) headline(s *document.Section, all, failing []*Figure) {
 			strings.Join(c.Forced, "; "))
 	}
 	for _, n := range c.Notes {
-		if n != sameBuild {
-			s.Say(document.Plain, "Note", n)
-		}
+		s.Say(document.Plain, "Note", n)
 	}
 	type remark struct{ phase, note string }
 	var remarks []remark
@@ -165,6 +150,19 @@ func (c *Comparison) headline(s *document.Section, all, failing []*Figure) {
 			lead = fmt.Sprintf("%d of %d phases", n, len(c.Cells))
 		}
 		s.Say(document.Plain, lead, same[0].note)
+	}
+	counts := map[Verdict]int{}
+	var unclear []*Figure // without an interval
+	for _, f := range all {
+		if counts[f.Verdict]++; f.Verdict == CannotTell && f.Low == nil {
+			unclear = append(unclear, f)
+		}
+	}
+	s.Say(document.Plain, "Metrics", fmt.Sprintf("%s, %s, %d unchanged, %d inconclusive",
+		words.Plural(counts[Worse], "regression"), words.Plural(counts[Better], "improvement"),
+		counts[Same], counts[CannotTell]))
+	for _, same := range results.Grouped(unclear, func(f *Figure) string { return f.Why }) {
+		s.Say(document.Warn, "Inconclusive", words.Plural(len(same), "metric")+": "+same[0].Why)
 	}
 }
 
@@ -191,12 +189,8 @@ func (c *Comparison) conclusion(all, failing []*Figure) string {
 		}
 	}
 	none := "no regression"
-	switch {
-	case len(all) == 0 || all[0].Verdict != Worse:
-	case all[0].Gate:
-		none = "no confirmed regression"
-	default:
-		none = "no regression in the metrics of --threshold"
+	if len(all) > 0 && all[0].Verdict == Worse {
+		none = "no confirmed regression in the metrics of --threshold"
 	}
 	switch {
 	case few:
@@ -267,26 +261,6 @@ func (c *Comparison) next(all, failing []*Figure) (text string, trials int) {
 	return "", 0
 }
 
-// overview counts the verdicts. It says why metrics without an interval are inconclusive; the folded rest names them.
-func overview(all []*Figure, verdict, rest *document.Section) {
-	counts := map[Verdict]int{}
-	var unclear []*Figure
-	for _, f := range all {
-		counts[f.Verdict]++
-		if f.Verdict == CannotTell && f.Low == nil {
-			unclear = append(unclear, f)
-		}
-	}
-	verdict.Say(document.Plain, "Metrics", fmt.Sprintf("%s, %s, %d unchanged, %d inconclusive",
-		words.Plural(counts[Worse], "regression"), words.Plural(counts[Better], "improvement"),
-		counts[Same], counts[CannotTell]))
-	for _, same := range results.Grouped(unclear, func(f *Figure) string { return f.Why }) {
-		names := results.Distinct(same, (*Figure).String)
-		verdict.Say(document.Warn, "Inconclusive", words.Plural(len(same), "metric")+": "+same[0].Why)
-		rest.Note(document.Plain, "Inconclusive", same[0].Why+": "+strings.Join(names, ", "))
-	}
-}
-
 // cells are the cells of the metric's row.
 func (f *Figure) cells() []document.Cell {
 	value := func(v *float64, text func(float64) string) string {
@@ -302,7 +276,7 @@ func (f *Figure) cells() []document.Cell {
 		return strconv.FormatFloat(v, 'f', 2, 64)
 	}
 	name, interval := f.Operation.String()+" "+f.Name, ""
-	if f.Measure.scope == ofLoad {
+	if f.Measure.load {
 		name = f.Name
 	}
 	var drawn *document.Range

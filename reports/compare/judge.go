@@ -3,7 +3,6 @@ package compare
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 
@@ -154,9 +153,8 @@ func (f *Figure) chance() float64 {
 // operations, as many in all trials of one number. The phases are those of a trial and of the trials before, whose
 // writes a store may have.
 func (c *Cell) sequential() bool {
-	first := map[int]map[string]int64{} // by the number of the trial
+	attempted := map[results.Key]int64{}
 	for _, t := range c.trials {
-		attempted := map[string]int64{}
 		for of := range t.run.All {
 			if of.Model != c.Model || of.Engine != c.Engine || of.Point != t.cell.Point || of.Trial > t.cell.Trial ||
 				len(of.Ops) == 0 {
@@ -166,17 +164,15 @@ func (c *Cell) sequential() bool {
 			if of.Kind == results.KindLoad {
 				alone = of.Client != nil && of.Client.Workers == 1
 			}
-			if !alone {
+			n := int64(0)
+			for _, o := range of.Ops {
+				n += o.Attempted()
+			}
+			if first, ok := attempted[of.Key]; !alone || ok && n != first {
 				return false
 			}
-			for _, o := range of.Ops {
-				attempted[of.Phase] += o.Attempted()
-			}
+			attempted[of.Key] = n
 		}
-		if same := first[t.cell.Trial]; same != nil && !maps.Equal(attempted, same) {
-			return false
-		}
-		first[t.cell.Trial] = attempted
 	}
 	return c.same
 }

@@ -9,16 +9,6 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// scope says what a metric is of: each operation, all operations of a phase together, or the search for the highest
-// rate of a phase.
-type scope int
-
-const (
-	ofOperation scope = iota
-	ofLoad
-	ofSearch
-)
-
 // Measure is a metric that operations are compared by. It has either a time or rate, or a counter.
 type Measure struct {
 	Name string
@@ -27,7 +17,7 @@ type Measure struct {
 	Limit          float64
 	HigherIsBetter bool
 	Text           func(v float64) string
-	scope          scope
+	load           bool // it is of all operations of a phase together, and not of each
 	// time is a time or rate: NaN if a trial does not have it, and infinite if it never ended.
 	time func(t *trial) float64
 	// count is a counter: its mean over operations, and its standard deviation. The mean is NaN if a trial does not
@@ -50,10 +40,10 @@ func (m *Measure) Verdict(before, after float64) Verdict {
 
 // measures are in the order in which they are shown.
 var measures = []*Measure{
-	{Name: "typical", Limit: 0.05, scope: ofLoad, Text: words.Duration, time: typical},
+	{Name: "typical", Limit: 0.05, load: true, Text: words.Duration, time: typical},
 	{Name: "p50", Limit: 0.05, Text: words.Duration, time: percentile(0.5)},
 	{Name: "p99", Limit: 0.10, Text: words.Duration, time: percentile(0.99)},
-	{Name: "p99", Limit: 0.10, scope: ofLoad, Text: words.Duration, time: func(t *trial) float64 {
+	{Name: "p99", Limit: 0.10, load: true, Text: words.Duration, time: func(t *trial) float64 {
 		if t.of.AllOps == nil {
 			return math.NaN()
 		}
@@ -66,7 +56,6 @@ var measures = []*Measure{
 		}
 		return t.op.Rate
 	}},
-	{Name: "max-rate", Limit: 0.10, HigherIsBetter: true, scope: ofSearch, Text: perSecond, time: maxRate},
 	{
 		Name: "errors", Limit: 0.001, fraction: true, Text: func(v float64) string { return words.Amount(100*v) + "%" },
 		count: func(o *results.Op) (mean, deviation float64) { // operations that did not succeed
@@ -106,20 +95,6 @@ func percentile(p float64) func(t *trial) float64 {
 		}
 		return t.op.Scheduled().At(p)
 	}
-}
-
-// maxRate is the middle of the bracket that a search for the highest rate ended with, in operations a second. If
-// engine and load generator filled the machine that they share, it is the highest rate that held. It is NaN if the
-// search found no rate, or only that the store holds more.
-func maxRate(t *trial) float64 {
-	switch r := t.found; {
-	case r == nil:
-	case r.Limit == results.LimitStore && r.High > 0:
-		return (r.Low + r.High) / 2
-	case r.Limit == results.LimitMachine:
-		return r.Rate
-	}
-	return math.NaN()
 }
 
 // counter is a counter of the store, of the operations that succeeded. A few traced operations are no gate.

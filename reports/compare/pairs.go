@@ -55,18 +55,16 @@ type trial struct {
 	side   int
 	run    *results.Run
 	cell   *results.Cell
-	found  *results.SearchResult // of a search for the highest rate; nil: there was none
-	shares map[string]float64    // those of all trials
-	of     *results.Cell         // cell, or one with the operation's stream alone
-	op     results.Op            // one that the trial does not have was never attempted
+	shares map[string]float64 // those of all trials
+	of     *results.Cell      // cell, or one with the operation's stream alone
+	op     results.Op         // one that the trial does not have was never attempted
 }
 
 // series is an operation, or the whole load, in all trials of both sides.
 type series struct {
 	Operation
-	scope scope         // of its metrics
-	in    []trial       // those of the base first
-	sum   [2]results.Op // of the trials of a side
+	in  []trial       // those of the base first
+	sum [2]results.Op // of the trials of a side
 }
 
 // newCells puts the measured trials of both sides together. With force, trials that have metrics and did not fail count
@@ -80,11 +78,7 @@ func newCells(both [2]Side, force bool) (cells []*Cell, alone []string) {
 					forced := *c
 					c, forced.Verdict = &forced, results.OK
 				}
-				one := trial{side: side, run: r, cell: c, of: c}
-				if at := slices.IndexFunc(r.Searches, func(s results.Search) bool { return s.Key == c.Key }); at >= 0 {
-					one.found = r.Searches[at].Found
-				}
-				all = append(all, one)
+				all = append(all, trial{side: side, run: r, cell: c, of: c})
 			}
 		}
 	}
@@ -100,8 +94,7 @@ func newCells(both [2]Side, force bool) (cells []*Cell, alone []string) {
 	return cells, alone
 }
 
-// newCell makes the figures of a subject from the trials of both sides: those of the whole load, or of the search for
-// the highest rate, and those of the operations.
+// newCell makes the figures of a subject from the trials of both sides: those of the whole load, and of the operations.
 func newCell(k Subject, trials []trial) *Cell {
 	c := &Cell{Subject: k, Figures: []Figure{}, shares: map[string]float64{}}
 	slices.SortStableFunc(trials, func(a, b trial) int { return cmp.Compare(a.cell.Started, b.cell.Started) })
@@ -118,15 +111,9 @@ func newCell(k Subject, trials []trial) *Cell {
 	}
 	c.trials = trials
 	c.check()
-	all := c.series()
-	search := slices.ContainsFunc(trials, func(t trial) bool { return t.found != nil })
-	if search {
-		all[0].Op, all[0].scope = "all", ofSearch
-	}
-	for _, s := range all {
+	for _, s := range c.series() {
 		for _, m := range measures {
-			// Times and errors of operations are those at the rate that was found, another one in each trial.
-			if m.scope == s.scope && !(search && m.scope == ofOperation && (m.Timed() || m.fraction)) {
+			if m.load == (s.Op == WholeLoad) {
 				c.Figures = append(c.Figures, c.newFigure(s, m))
 			}
 		}
@@ -157,7 +144,7 @@ func (c *Cell) newFigure(s *series, m *Measure) Figure {
 		}
 		f.times[o.side] = append(f.times[o.side], math.Log(v))
 	}
-	f.known = f.known && (m.scope != ofLoad || len(c.shares) > 1) // of one operation it would be the same
+	f.known = f.known && (!m.load || len(c.shares) > 1) // of one operation it would be the same
 	return f
 }
 
@@ -165,7 +152,7 @@ func (c *Cell) newFigure(s *series, m *Measure) Figure {
 // that its side did not run the operations, and then nothing can be compared.
 func (c *Cell) check() {
 	var numbers [2][]int
-	var invalid, without [2][]string // reasons of invalid trials, and of searches that found no rate
+	var invalid [2][]string // reasons of invalid trials
 	for i := range c.trials {
 		t := &c.trials[i]
 		numbers[t.side] = append(numbers[t.side], t.cell.Trial)
@@ -182,17 +169,13 @@ func (c *Cell) check() {
 			c.Why = fmt.Sprintf("%s is %s: %s", sides[t.side], v, words.OneLine(reason))
 			c.broken = t.side == 1
 		}
-		if t.found != nil && math.IsNaN(maxRate(t)) {
-			without[t.side] = append(without[t.side], t.found.Text)
+		if c.Why == "" && slices.ContainsFunc(t.run.Searches, func(s results.Search) bool { return s.Key == t.cell.Key }) {
+			c.Why = "each trial ran at the highest rate that it found; \"mailbench report BASE NEW\" has the rates"
 		}
 	}
 	for side, all := range numbers {
 		if of := invalid[side]; len(of) > 0 {
 			c.note("%d of %d trials of %s left out of latency (%s)", len(of), len(all), sides[side], of[0])
-		}
-		if of := without[side]; len(of) > 0 {
-			c.note("%d of %d trials of %s did not find the highest rate, so it is not compared: %s", len(of), len(all),
-				sides[side], of[0])
 		}
 		slices.Sort(all)
 	}
@@ -230,7 +213,7 @@ func (c *Cell) series() []*series {
 			return o.Op == s.Op && o.sum[0].Attempted() == s.sum[0].Attempted() && o.sum[1].Attempted() == s.sum[1].Attempted()
 		})
 	})
-	load := &series{Operation: Operation{Op: WholeLoad}, scope: ofLoad, in: c.trials}
+	load := &series{Operation: Operation{Op: WholeLoad}, in: c.trials}
 	return slices.Concat([]*series{load}, whole, own)
 }
 

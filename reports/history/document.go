@@ -189,7 +189,7 @@ func (s *Series) runs() document.Section {
 func (s *Series) charts(figures []*Figure, selected bool) (all []document.Chart) {
 	drawn := slices.DeleteFunc(slices.Clone(figures), func(f *Figure) bool {
 		return !selected && f.Op != compare.WholeLoad && len(f.Changes) == 0 &&
-			!slices.Contains([]string{"p50", "p99", "max-rate"}, f.Name)
+			f.Name != "p50" && f.Name != "p99"
 	})
 	title := func(f *Figure) string { return f.Operation.String() + " " + f.Name + ", " + f.Phase }
 	for _, same := range results.Grouped(drawn, title) {

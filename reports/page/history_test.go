@@ -20,7 +20,7 @@ func writeHistory(t testing.TB, sources ...Source) string {
 	for i := range sources {
 		r := *sources[i].Run
 		r.Started = fmt.Sprintf("2026-11-%02dT04:00:00Z", i+1)
-		r.Interrupted, r.Segment = false, results.Segment{Index: 1, Of: 1}
+		r.Interrupted, r.Searches, r.Segment = false, nil, results.Segment{Index: 1, Of: 1}
 		r.Cells = append([]results.Cell(nil), r.Cells...)
 		for n := range r.Cells {
 			ops := map[string]results.Op{}
