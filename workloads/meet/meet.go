@@ -42,7 +42,7 @@ const (
 // longWait is how long a wait lasts before it is noted. Tests lower it.
 var longWait = 10 * time.Second
 
-// ErrGone says that another segment has failed, has ended or does not come.
+// ErrGone says that another segment has failed or does not come.
 var ErrGone = errors.New("another segment cannot go on")
 
 // Segments is a segment among the others of its run.
@@ -145,12 +145,15 @@ func (s *Segments) until(ctx context.Context, look func(late bool) (missing stri
 	}
 }
 
-// late is the error for a segment that does not come.
-func (s *Segments) late(segment int) error {
-	s.lost[segment] = true
-	err := fmt.Errorf("%w: segment %d has not come within %v (--segment-timeout): it may be dead, suspended or cut off "+
-		"from the engine", ErrGone, segment, s.Timeout)
-	if segment == 1 {
+// late is the error for segments that do not come.
+func (s *Segments) late(segments ...int) error {
+	var names []string
+	for _, n := range segments {
+		s.lost[n], names = true, append(names, strconv.Itoa(n))
+	}
+	err := fmt.Errorf("%w: segment %s has not come within %v (--segment-timeout): it may be dead, suspended or cut off "+
+		"from the engine", ErrGone, strings.Join(names, ", "), s.Timeout)
+	if s.lost[1] {
 		err = fmt.Errorf("%w; \"mailbench engine clean\" drops what it leaves there", err)
 	}
 	return err
@@ -250,7 +253,7 @@ func (s *Segments) await(
 			return "", err
 		}
 		var missing []string
-		var gone []error
+		var gone []int
 		for i := 1; i <= first; i++ {
 			_, come := there[i]
 			why, has := ended[i]
@@ -260,15 +263,15 @@ func (s *Segments) await(
 				return "", fmt.Errorf("%w: segment %d: %s", ErrGone, i, cause)
 			case come || has:
 			case late || s.lost[i]:
-				gone = append(gone, s.late(i))
+				gone = append(gone, i)
 			default:
 				missing = append(missing, strconv.Itoa(i))
 			}
 		}
-		if len(missing) > 0 {
+		if len(missing) > 0 || len(gone) == 0 {
 			return strings.Join(missing, ", "), nil
 		}
-		return "", errors.Join(gone...)
+		return "", s.late(gone...)
 	})
 	return there, err
 }

@@ -54,6 +54,7 @@ type Dir struct {
 	saved   *LogDigest // the log that run.json on the disk has; nil: none
 	// scratch marks the temporary directory until it holds results.
 	scratch *scratch.Folder
+	made    string // the folder around it, if Create made that; "" else
 	// syncDir makes the names in a folder durable; tests look at it.
 	syncDir func(string) error
 }
@@ -74,6 +75,9 @@ func Create(dir string, reports ...Report) (*Dir, error) {
 	}
 	d := &Dir{
 		reports: reports, name: filepath.Clean(dir) + partial, path: path, temp: path + partial, syncDir: syncDir,
+	}
+	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
+		d.made = filepath.Dir(path)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("create run directory: %w", err)
@@ -187,6 +191,9 @@ func (d *Dir) Abort() error {
 	}
 	if err := d.scratch.Remove(); err != nil {
 		return fmt.Errorf("remove unfinished results: %w", err)
+	}
+	if d.made != "" {
+		_ = os.Remove(d.made) // another run may have put its results there
 	}
 	return nil
 }

@@ -86,12 +86,13 @@ func TestCommit(t *testing.T) {
 
 func TestAbortLeavesNothing(t *testing.T) {
 	parent := t.TempDir()
-	d := create(t, filepath.Join(parent, "results"))
-	if err := d.Abort(); err != nil {
-		t.Fatal(err)
-	}
-	if got := left(t, parent); len(got) > 0 {
-		t.Errorf("%q is left", got)
+	for _, dir := range []string{"results", "results/run"} {
+		if err := create(t, filepath.Join(parent, dir)).Abort(); err != nil {
+			t.Fatal(err)
+		}
+		if got := left(t, parent); len(got) > 0 {
+			t.Errorf("%q is left of %s", got, dir)
+		}
 	}
 }
 

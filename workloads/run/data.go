@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/private"
@@ -50,7 +51,7 @@ func openDataDir(path string) (*dataDir, error) {
 		}
 		return nil, fmt.Errorf("create data folder: %w", err)
 	}
-	if err := mark(path); err != nil {
+	if err := foreign(path); err != nil {
 		return nil, err
 	}
 	if err := private.Restrict(path); err != nil {
@@ -59,6 +60,12 @@ func openDataDir(path string) (*dataDir, error) {
 	unlock, err := private.Lock(filepath.Join(path, lockFile))
 	if err != nil {
 		return nil, fmt.Errorf("data folder %s: %w; wait for the other run, or name another folder", path, err)
+	}
+	if !marked(path) {
+		const text = "Data of mailbench runs. Remove the folder when it is no longer needed.\n"
+		if err := private.WriteFile(filepath.Join(path, markFile), []byte(text)); err != nil {
+			return nil, errors.Join(fmt.Errorf("mark data folder: %w", err), unlock())
+		}
 	}
 	return &dataDir{path: path, close: unlock}, nil
 }
@@ -69,8 +76,8 @@ func marked(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// mark claims a folder that is empty and accepts one that was claimed before.
-func mark(path string) error {
+// foreign refuses a folder that is neither empty nor was claimed before.
+func foreign(path string) error {
 	if marked(path) {
 		return nil
 	}
@@ -79,15 +86,11 @@ func mark(path string) error {
 		return fmt.Errorf("data folder: %w", err)
 	}
 	for _, f := range files {
-		// Another run that began at the same moment may have made these.
-		if f.Name() != markFile && f.Name() != lockFile {
+		// Another run that began at the same moment, or was killed in it, may have made these.
+		if f.Name() != lockFile && !strings.HasPrefix(f.Name(), markFile) {
 			return fmt.Errorf("data folder %s contains %s and was %w; name an empty or new folder",
 				path, f.Name(), drivers.ErrForeign)
 		}
-	}
-	const text = "Data of mailbench runs. Remove the folder when it is no longer needed.\n"
-	if err := private.WriteFile(filepath.Join(path, markFile), []byte(text)); err != nil {
-		return fmt.Errorf("mark data folder: %w", err)
 	}
 	return nil
 }

@@ -45,6 +45,21 @@ func TestTwoRunsOnOneDataDir(t *testing.T) {
 	again.close()
 }
 
+// A run that was killed while it claimed the folder has left the new mark under its temporary name.
+func TestHalfClaimedFolder(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, markFile+".new"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d, err := openDataDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.close(); err != nil || !marked(dir) {
+		t.Errorf("the folder is not claimed; close: %v", err)
+	}
+}
+
 func TestForeignFolderIsNotUsed(t *testing.T) {
 	dir := t.TempDir()
 	if err := errors.Join(os.Chmod(dir, 0o755), os.WriteFile(filepath.Join(dir, "thesis.txt"), nil, 0o644)); err != nil {

@@ -28,8 +28,8 @@ type Estimate struct {
 	Phases   []PlanPhase `json:"phases"`
 
 	rows      bool    // its messages are rows of a schema that is not for mail
-	has       int     // number of messages that the data set has before the load
-	delivered float64 // number of messages that the phases put into mailboxes
+	loaded    float64 // bytes of raw mail that the load adds to the data set
+	delivered float64 // bytes of raw mail that the phases put into mailboxes
 }
 
 // PlanPhase is what a phase will do.
@@ -55,7 +55,7 @@ func (c *Config) estimate(at *point, has int) *Estimate {
 	w, census := at.workload, at.census
 	e := &Estimate{
 		Value: at.value, Users: census.Users(), Folders: census.Folders(), Messages: census.Messages(),
-		rows: len(w.Patterns) > 0, has: has,
+		rows: len(w.Patterns) > 0,
 	}
 	size := meanSize(w, at.source)
 	e.Bytes = math.Round(float64(e.Messages) * size)
@@ -65,15 +65,17 @@ func (c *Config) estimate(at *point, has int) *Estimate {
 		switch {
 		case p.Kind == workloads.Load: // it delivers what the data set lacks
 			one.Operations = float64(max(0, e.Messages-has))
+			e.loaded = one.Operations * size
 			one.Seconds = one.Operations * max(1.0/loadMessages, size/loadBytes)
 		case p.Kind == workloads.Measure && c.FindMax != nil:
 			if !searched(w, p) {
 				continue
 			}
 			one.Seconds = searchSeconds
+			e.delivered += searchSeconds * min(closedEach, c.findMax().Max) * stored(w, p, size)
 		case p.Runs():
 			one.mixed(p)
-			e.delivered += one.Operations * p.Mix.Share(workloads.Deliver) * recipients(w, p)
+			e.delivered += one.Operations * stored(w, p, size)
 		}
 		e.Phases = append(e.Phases, one)
 	}
@@ -97,26 +99,37 @@ func (p *PlanPhase) mixed(as *workloads.Phase) {
 	}
 }
 
-// recipients is how many messages a delivery of a phase stores.
-func recipients(w *workloads.Workload, p *workloads.Phase) float64 {
-	switch own := p.How[workloads.Deliver].Recipients; {
-	case w.Population.Shared: // one message, whoever receives it
-		return 1
-	case own != nil:
-		return own.Mean()
+// stored is how many bytes of raw mail an operation of a phase puts into mailboxes on average, if size is the mean of
+// all mail.
+func stored(w *workloads.Workload, p *workloads.Phase, size float64) float64 {
+	streams := p.Streams
+	if len(streams) == 0 {
+		streams = []workloads.Phase{*p}
 	}
-	return w.Mail.Recipients.Mean()
+	var deliveries, bytes float64
+	for i := range streams {
+		n, how := streams[i].PerSecond()[workloads.Deliver], &streams[i].How[workloads.Deliver]
+		one, to := size, w.Mail.Recipients
+		if how.Size != nil {
+			one = how.Size.Mean()
+		}
+		if how.Recipients != nil {
+			to = how.Recipients
+		}
+		if !w.Population.Shared { // else it is one message, whoever receives it
+			one *= to.Mean()
+		}
+		deliveries, bytes = deliveries+n, bytes+n*one
+	}
+	return p.Mix.Share(workloads.Deliver) * bytes / max(deliveries, 1e-9)
 }
 
 // added is the fraction of the final data set that the run adds.
-func (e *Estimate) added() float64 {
-	n := float64(e.Messages)
-	return (max(0, n-float64(e.has)) + e.delivered) / max(1, n+e.delivered)
-}
+func (e *Estimate) added() float64 { return (e.loaded + e.delivered) / max(1, e.Bytes+e.delivered) }
 
-// grown is the factor by which the phases increase the messages of the load.
-func (e *Estimate) grown() float64 {
-	return (float64(e.Messages) + e.delivered) / max(1, float64(e.Messages))
+// grown is the factor by which the final data set is larger than a load whose messages have that mean size.
+func (e *Estimate) grown(size float64) float64 {
+	return (e.Bytes + e.delivered) / (size * max(1, float64(e.Messages)))
 }
 
 // seconds is how long all phases take.
@@ -167,6 +180,18 @@ func meanSize(w *workloads.Workload, mail messages.Source) float64 {
 
 // sampled is how many messages a forecast looks at.
 const sampled = 300
+
+// forecastSize is the mean size of the raw messages that a forecast assumes. A few large files among a few sampled
+// messages make it differ from that of all.
+func (at *point) forecastSize() (sum float64) {
+	if at.population == nil {
+		return meanSize(at.workload, at.source)
+	}
+	for _, m := range at.population.Sample {
+		sum += m.Quantities["raw"]
+	}
+	return sum / float64(len(at.population.Sample))
+}
 
 // forecast forecasts a model's files on an engine; nil if they are not known.
 func (at *point) forecast(ctx context.Context, m models.Model, engine drivers.Engine) (*forecast.Report, error) {

@@ -60,6 +60,7 @@ type maxSearch struct {
 	*results.Search // the one of the result
 	on              *combination
 	phase           *workloads.Phase
+	began           time.Time
 	messages        int // existing messages before the first step
 }
 
@@ -85,7 +86,7 @@ func (c *combination) search(ctx context.Context, p *workloads.Phase) (err error
 		return nil
 	}
 	r, f := c.runner, c.runner.config.findMax()
-	s := &maxSearch{on: c, phase: p, messages: c.target.Live.Messages(), Search: &results.Search{
+	s := &maxSearch{on: c, phase: p, began: time.Now(), messages: c.target.Live.Messages(), Search: &results.Search{
 		Key: c.key(p.Name), Arrivals: p.Arrivals.String(), Objectives: r.result.Objectives,
 		Default: len(r.config.Workload.Expect) == 0, Max: f.Max, Precision: f.Precision, Steps: []results.SearchStep{},
 	}}
@@ -95,13 +96,12 @@ func (c *combination) search(ctx context.Context, p *workloads.Phase) (err error
 	s.From = min(cmp.Or(f.From, s.firstRate()), s.Max)
 	r.result.Searches = append(r.result.Searches, *s.Search)
 	s.Search = &r.result.Searches[len(r.result.Searches)-1]
-	began := time.Now()
 	for rate := range search.Rates(s.Search) {
 		var step results.SearchStep
 		err = crash.Guard(func() (err error) { step, err = s.step(ctx, rate); return err })
 		if ctx.Err() == nil && step.Verdict != "" {
 			s.Steps = append(s.Steps, step)
-			if c.target.Caps.InProcess && time.Since(began) > inProcessTime {
+			if c.target.Caps.InProcess && time.Since(s.began) > inProcessTime {
 				s.Most = len(s.Steps)
 			}
 			r.save()
@@ -162,7 +162,7 @@ func (s *maxSearch) step(ctx context.Context, rate float64) (results.SearchStep,
 	spec.MaxWait = min(spec.MaxWait, maxWaitOf(s.Objectives))
 	spec.Progress = func(d drive.Progress) {
 		if last = d; !d.Finished {
-			s.on.runner.progress(what, d)
+			s.progress(what, d)
 		}
 	}
 	err = drive.Drive(ctx, s.on.target, spec)
@@ -173,8 +173,14 @@ func (s *maxSearch) step(ctx context.Context, rate float64) (results.SearchStep,
 	judge.Apply(&step.Cell, s.on.runner.result.Objectives)
 	step.Verdict, step.Text = search.Judge(&step.Cell)
 	last.Finished = true
-	s.on.runner.progress(what+" "+string(step.Verdict), last)
+	s.progress(what+" "+string(step.Verdict), last)
 	return step, err
+}
+
+// progress hands on the progress of a step. Its fraction is that of the whole search.
+func (s *maxSearch) progress(what string, d drive.Progress) {
+	d.Fraction = min(1, time.Since(s.began).Seconds()/searchSeconds)
+	s.on.runner.progress(what, d)
 }
 
 // length is how long a step at that rate lasts. Operations that the model lacks, or that found no
@@ -224,14 +230,14 @@ func (s *maxSearch) restore(ctx context.Context, what string, step *results.Sear
 		spec := c.spec(&q, c.blank(&q), plan.StreamOf(c.workload(), &q, c.at.census), 0)
 		spec.Progress = func(d drive.Progress) {
 			d.Finished = false
-			c.runner.progress(what+": deliver messages", d)
+			s.progress(what+": deliver messages", d)
 		}
 		if err := drive.Drive(ctx, c.target, spec); err != nil {
 			return err
 		}
 		step.Refilled = int64(c.target.Live.Messages() - live)
 	}
-	c.runner.progress(what+": settle", drive.Progress{Fraction: -1})
+	s.progress(what+": settle", drive.Progress{})
 	if c.found.settled, err = c.target.Settle(ctx); err != nil || !c.found.cold {
 		return err
 	}

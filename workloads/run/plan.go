@@ -42,6 +42,10 @@ type Plan struct {
 	each  []*Estimate // what each task does
 }
 
+// passing is how many bytes of logs, and of files that are replaced but not yet removed, an embedded store has on top
+// of the room for compaction, or else a second copy of its data. In a run of quick, du has found 10 to 100 MB a store.
+const passing = 30e6
+
 // PlanDisk is how much disk a model takes on an engine, in bytes, uncompressed and with room for compaction.
 type PlanDisk struct {
 	Model  string  `json:"model"`
@@ -113,7 +117,8 @@ func (c *Config) plan(ctx context.Context, points []point, dir string, free floa
 				return nil, err
 			}
 			if report != nil && !t.engine.Remote {
-				bytes = math.Round(report.Space.Disk[0] * e.grown())
+				bytes = report.Space.Disk[0] * e.grown(t.at.forecastSize())
+				bytes = math.Round(bytes + min(bytes, passing))
 				p.Disk = append(p.Disk, PlanDisk{t.model.Name, t.engine.Name, t.at.value, bytes})
 			}
 			disk[of] = bytes
@@ -153,6 +158,9 @@ func (p *Plan) WriteText(out io.Writer) error {
 	}
 	fmt.Fprintf(out, "\nTime: about %v in all, plus the time that engines take to settle.\n",
 		duration(p.Seconds).Round(time.Second))
+	if len(p.Disk) == 0 { // no engine in this process
+		return nil
+	}
 	fmt.Fprintln(out, "\nDisk, with room for compaction, uncompressed:")
 	for _, d := range p.Disk {
 		name := d.Model + " " + d.Engine

@@ -106,11 +106,14 @@ func addSchema(r *results.Run, s *schemas.Schema) {
 	schema := results.Schema{
 		Model: s.Name, Text: string(s.Source), SHA256: subject.Digest(s.Source), Parameters: s.Values(),
 	}
+	base, _, _ := strings.Cut(s.Name, "@")
+	var swept []string
+	if r.Sweep != nil {
+		swept = strings.Split(r.Sweep.Path, " with ")
+	}
 	for _, q := range s.Parameters {
-		swept := r.Sweep != nil && slices.ContainsFunc(strings.Split(r.Sweep.Path, " with "), func(path string) bool {
-			return strings.HasPrefix(path, "models.") && strings.HasSuffix(path, "."+q.Name)
-		})
-		if swept || len(q.Words) > 0 {
+		own, ofBase := "models."+s.Name+"."+q.Name, "models."+base+"."+q.Name
+		if slices.Contains(swept, own) || slices.Contains(swept, ofBase) || len(q.Words) > 0 {
 			delete(schema.Parameters, q.Name)
 		}
 		if len(q.Words) > 0 {

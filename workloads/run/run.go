@@ -1,6 +1,6 @@
 // Package run executes a workload: for each model on each engine, in each trial,
 // it opens a target, loads it, lets it settle, warms it up and measures, and puts
-// all that was seen into a reports.Run. Package judge then says whether the figures
+// all that was seen into a results.Run. Package judge then says whether the figures
 // can be used.
 //
 // # A deterministic run
@@ -67,7 +67,7 @@ func Run(ctx context.Context, c Config) (result *results.Run, err error) {
 		}
 		r.save()
 	}
-	for _, dir := range slices.Sorted(maps.Keys(open)) { // the run was interrupted
+	for _, dir := range slices.Sorted(maps.Keys(open)) { // the run ended early
 		open[dir].close(ctx)
 		r.remove(open[dir])
 	}
