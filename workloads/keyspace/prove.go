@@ -129,14 +129,6 @@ func (k *Keyspace) probesOf(report *lint.Report) (all []probe) {
 	return all
 }
 
-// Unproven is a line for each finding of a schema of which a run shows none.
-func (k *Keyspace) Unproven() (text string) {
-	for _, f := range k.Findings([]string{""}, nil) {
-		text += fmt.Sprintf("%s %s: %s: %s\n", f.Rule, f.Where, f.Verdict, f.Measured)
-	}
-	return cmp.Or(text, "lint warns of nothing that growth could show\n")
-}
-
 //go:embed prove.yaml
 var proveText string
 

@@ -68,7 +68,6 @@ const (
 // Sizes of values without a declaration, and numbers of rows and pages.
 const (
 	defaultSize     = 20
-	contentSize     = 4000 // of a quantity of schemas.Content
 	elementSize     = 10
 	defaultElements = 3
 	defaultDistinct = 10  // of a column by which a pattern finds several rows
@@ -112,12 +111,7 @@ func shapeOf(t *schemas.Table) shape {
 			if size.Cells != nil {
 				sum = size.Cells
 			}
-			s.sizes[size.Column] += strict.Size(sum.Value(func(quantity string) float64 {
-				if schemas.Content[quantity] != "" { // of a message, as the schema is for mail
-					return contentSize
-				}
-				return defaultSize
-			}))
+			s.sizes[size.Column] += strict.Size(sum.Value(func(string) float64 { return defaultSize }))
 		}
 		g := r.Growth
 		if g == nil || r.Static {

@@ -36,12 +36,8 @@ var _ Source = (*Generator)(nil)
 
 // NewGenerator returns the source of the workload's generated mail.
 func NewGenerator(w *workloads.Workload) *Generator {
-	people := max(strangers, w.Population.Users)
-	return &Generator{
-		mail:    w.Mail,
-		seed:    w.Seed,
-		senders: random.Keys{Theta: random.DefaultTheta}.Chooser(people),
-	}
+	people := random.Keys{Theta: random.DefaultTheta}.Chooser(max(strangers, w.Population.Users))
+	return &Generator{mail: w.Mail, seed: w.Seed, senders: people}
 }
 
 // strangers is the least number of people who write mail, however few users there are.

@@ -153,13 +153,6 @@ func (p *Plan) Given(n uint64, op workloads.Op, user, folder int, o *Operation) 
 	p.draw(n, folder, o)
 }
 
-// AddRecipient adds a user to those that a delivery goes to, unless it is one of them.
-func (o *Operation) AddRecipient(user int) {
-	if !slices.Contains(o.Recipients, user) {
-		o.Recipients = append(o.Recipients, user)
-	}
-}
-
 // step makes the next operation of a session into o.
 func (p *Plan) step(v *visit, o *Operation) {
 	o.clear()

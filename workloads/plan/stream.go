@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -355,14 +356,10 @@ func (v *visit) next(s *workloads.Session) bool {
 
 // think draws how long the user takes before the operation.
 func (v *visit) think(s *workloads.Session, usual random.Dist) time.Duration {
-	d := usual
-	if own := s.Steps[v.now].Think; own != nil {
-		d = own
+	if d := cmp.Or(s.Steps[v.now].Think, usual); d != nil {
+		return time.Duration(d.Draw(&v.rand))
 	}
-	if d == nil {
-		return 0
-	}
-	return time.Duration(d.Draw(&v.rand))
+	return 0
 }
 
 // before orders sessions: by the time of their next operation, and then by that of their begin.

@@ -180,10 +180,12 @@ func (t *Trace) Operation(p *plan.Plan, c *plan.Census, n uint64, o *plan.Operat
 	if is.op == workloads.Deliver {
 		o.Recipients = o.Recipients[:0]
 		for _, u := range is.recipients {
-			o.AddRecipient(int(u))
+			if !slices.Contains(o.Recipients, int(u)) {
+				o.Recipients = append(o.Recipients, int(u))
+			}
 		}
 		if len(o.Recipients) == 0 {
-			o.AddRecipient(user)
+			o.Recipients = append(o.Recipients, user)
 		}
 		o.User = o.Recipients[0]
 	}
