@@ -117,7 +117,7 @@ var layers = []struct {
 	{"reports/metrics", []string{"workloads/results", "workloads/latency"}, nil},
 	{"workloads/scratch", []string{"drivers/private"}, nil},
 	{"reports/glossary", nil, nil},
-	{"reports/page", []string{"reports", "reports/compare", "reports/document", "reports/glossary", "reports/ranking", "workloads/results", "schemas/words"}, []string{"schemas", "schemas/*", "reports/*", "workloads", "workloads/*", "models", "models/james", "drivers", "drivers/pebble"}},
+	{"reports/page", []string{"reports", "reports/compare", "reports/document", "reports/glossary", "reports/ranking", "workloads/results", "workloads/trials", "schemas/words"}, []string{"schemas", "schemas/*", "reports/*", "workloads", "workloads/*", "models", "models/james", "drivers", "drivers/pebble"}},
 	{"reports", []string{"workloads/answer", "reports/document", "workloads/growth", "workloads/judge", "workloads/latency", "reports/ranking", "workloads/results", "workloads/trials", "schemas/words", "schemas", "schemas/lint"}, nil},
 	{
 		"workloads/run",

@@ -3,10 +3,8 @@ package cmd
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,7 +19,6 @@ import (
 	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/history"
 	"github.com/mailbench/mailbench/reports/page"
-	"github.com/mailbench/mailbench/reports/ranking"
 	"github.com/mailbench/mailbench/reports/screen"
 	"github.com/mailbench/mailbench/schemas/plainfile"
 	"github.com/mailbench/mailbench/schemas/words"
@@ -71,15 +68,12 @@ func (f *reportFlags) run(cmd *cobra.Command, dir string) (err error) {
 			return usagef("--%s does nothing with --format %s: it is for %s", flag, f.format, words.List(formats))
 		}
 	}
+	if f.format == formatHTML {
+		f.File = cmp.Or(f.File, filepath.Join(dir, page.HTMLFile))
+	}
 	out := cmd.OutOrStdout()
 	var text bytes.Buffer
 	switch {
-	case f.format == formatHTML:
-		var s page.Source
-		if s, err = openSource(cmd.ErrOrStderr(), dir, f.by); err == nil {
-			err = page.Write(&text, s)
-		}
-		f.File = cmp.Or(f.File, filepath.Join(dir, page.HTMLFile))
 	case f.format == "text" && f.Std(): // in the width and the colors of the terminal
 		err = f.one(out, dir)
 	default:
@@ -99,7 +93,7 @@ func (f *reportFlags) run(cmd *cobra.Command, dir string) (err error) {
 	return err
 }
 
-// one writes the run in a folder in a format other than html.
+// one writes the run in a folder.
 func (f *reportFlags) one(w io.Writer, dir string) error {
 	r, err := results.Open(dir)
 	switch {
@@ -116,26 +110,14 @@ func (f *reportFlags) one(w io.Writer, dir string) error {
 		return err
 	}
 	switch f.format {
+	case formatHTML: // named as the command that repeats the run names it
+		return page.Write(w, page.Source{Name: filepath.Clean(dir), Run: r, By: f.by})
 	case "markdown":
 		return document.WriteMarkdown(w, reports.Of(r, f.by))
 	case "csv":
 		return document.WriteCSV(w, reports.Of(r, f.by))
 	}
 	return reports.WriteJUnit(w, r)
-}
-
-// openSource reads a run for its page, and notes if its latency log is gone.
-func openSource(notes io.Writer, dir string, by ranking.Metric) (page.Source, error) {
-	s := page.Source{Name: filepath.Clean(dir), By: by} // named as the command that repeats the run names it
-	var err error
-	if s.Run, err = results.Open(dir); err == nil {
-		s.Curves, err = results.OpenCurves(dir, s.Run)
-	}
-	if s.NoLog = s.Run != nil && errors.Is(err, fs.ErrNotExist); s.NoLog {
-		fmt.Fprintf(notes, "mailbench: %s has no %s: the page has no curves\n", dir, results.LatencyFile)
-		return s, nil
-	}
-	return s, usage(err)
 }
 
 // printRun prints the text of a run.

@@ -51,8 +51,8 @@ func createDir(path string, by ranking.Metric) (*results.Dir, error) {
 		return nil, usagef("--output -: results are a folder; name it, or print run.json with --json")
 	}
 	dir, err := results.Create(path,
-		results.Report{Name: page.HTMLFile, Write: func(w io.Writer, name string, r *results.Run, c []results.Curve) error {
-			return page.Write(w, page.Source{Name: name, Run: r, Curves: c, By: by})
+		results.Report{Name: page.HTMLFile, Write: func(w io.Writer, name string, r *results.Run) error {
+			return page.Write(w, page.Source{Name: name, Run: r, By: by})
 		}})
 	if errors.Is(err, results.ErrTaken) {
 		return nil, usage(err)

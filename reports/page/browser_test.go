@@ -80,12 +80,6 @@ func browserPages(t *testing.T) map[string]string {
 		for n := range 16 {
 			name := fmt.Sprintf("op-%d", n)
 			many.Run.Cells[i].Ops[name] = many.Run.Cells[i].Ops["list"]
-			for _, c := range s.Curves {
-				if c.Op == "list" {
-					c.Op = name
-					many.Curves = append(many.Curves, c)
-				}
-			}
 		}
 	}
 	clean := sample(t)

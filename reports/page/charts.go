@@ -11,6 +11,7 @@ import (
 	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/results"
+	"github.com/mailbench/mailbench/workloads/trials"
 )
 
 // timelineLeast is how many intervals a phase needs to be drawn. timelineMost is how many
@@ -105,58 +106,62 @@ func trace(ch *document.Chart, name string, cs []*results.Cell, value func(*resu
 }
 
 // percentiles has a chart of each operation of a phase, with a line for each model.
-func percentiles(cells []*results.Cell, curves []results.Curve, n reports.Names) document.Section {
+func percentiles(cells []*results.Cell, n reports.Names) document.Section {
 	p := document.Section{ID: "percentiles", Title: "Percentile curves, " + cells[0].Where(), Fold: true, Open: true}
-	curves = curvesOf(cells, curves)
-	if len(curves) == 0 {
-		return p
-	}
-	p.Lead = "How many operations took longer than a time: a curve that is lower is faster, and its right end is the tail. " +
+	p.Lead = "How many scheduled operations took longer than a time: a curve that is lower is faster, and its right end is the " +
+		"tail. A point is the median of the trials. " +
 		fmt.Sprintf("Both axes are logarithmic. Operations of which there are at least %d.", results.EnoughFor(0.99))
-	model := func(c *results.Curve) string { return n.Part(c.Model, c.Engine) }
 	for _, op := range results.OpsOf(cells) {
-		of := slices.DeleteFunc(slices.Clone(curves), func(c results.Curve) bool { return c.Op != op })
-		if len(of) > 0 {
-			p.Charts = append(p.Charts, newPercentileChart(op, of, model))
+		var curves []document.Line
+		for _, cs := range trials.Columns(cells) {
+			if points := curveOf(cs.Row(op)); len(points) > 0 {
+				curves = append(curves, document.Line{Name: n.Part(cs[0].Model, cs[0].Engine), Points: points})
+			}
+		}
+		if len(curves) > 0 {
+			p.Charts = append(p.Charts, percentileChart(op, curves))
 		}
 	}
 	return p
 }
 
-// curvesOf are the curves of cells that have samples enough for a p99.
-func curvesOf(cells []*results.Cell, curves []results.Curve) []results.Curve {
-	return slices.DeleteFunc(slices.Clone(curves), func(c results.Curve) bool {
-		var n int64
-		for _, cell := range cells {
-			if cell.Model == c.Model && cell.Engine == c.Engine && cell.Where() == c.Phase {
-				n += cell.Ops[c.Op].Count
+// lowestDrawn is where a curve begins. The fastest operations are those that client delay covers nearly whole.
+const lowestDrawn = 0.1
+
+// curveOf has the times at results.QuantileShares. Its last point is the slowest operation. It ends where operations
+// were dropped, and is empty if there are too few for a p99.
+func curveOf(row *trials.Row) (points []document.Point) {
+	if row.Count < results.EnoughFor(0.99) {
+		return nil
+	}
+	for i, share := range results.QuantileShares {
+		ns := row.Median(func(o *results.Op) float64 {
+			switch {
+			case len(o.Quantiles) != len(results.QuantileShares):
+				return math.NaN() // of an earlier build
+			case o.Quantiles[i] == results.NeverEnded:
+				return math.Inf(1)
 			}
+			return float64(o.Quantiles[i])
+		})
+		if math.IsNaN(ns) || math.IsInf(ns, 1) {
+			break
 		}
-		return len(c.Points) == 0 || n < results.EnoughFor(0.99)
-	})
+		if share = min(share, 1-1/float64(row.Count)); share >= lowestDrawn {
+			points = append(points, document.Point{X: 100 * share, Y: max(1, ns)})
+		}
+	}
+	return points
 }
 
-// lowestDrawn is where a curve begins. The fastest operations are those that client delay covers nearly whole.
-const lowestDrawn = 10
-
-// newPercentileChart draws curves on HdrHistogram's axis, on which 90, 99 and 99.9% are equally
-// far apart.
-func newPercentileChart(title string, curves []results.Curve, name func(*results.Curve) string) document.Chart {
+// percentileChart draws curves on HdrHistogram's axis, on which 90, 99 and 99.9% are equally far apart.
+func percentileChart(title string, curves []document.Line) document.Chart {
 	ch := document.Chart{
-		Title: title, Summary: "Latency of " + title + " by percentile.",
+		Title: title, Summary: "Latency of " + title + " by percentile.", Lines: curves,
 		X: document.Axis{Label: "percentile", Scale: document.Nines, To: 99}, Y: document.Axis{Scale: document.Log},
 	}
-	for i := range curves {
-		c := &curves[i]
-		l := document.Line{Name: name(c)}
-		for i, p := range c.Points {
-			if p.Percentile < lowestDrawn && i < len(c.Points)-1 {
-				continue
-			}
-			l.Points = append(l.Points, document.Point{X: p.Percentile, Y: float64(max(1, p.Nanoseconds))})
-		}
-		ch.Lines = append(ch.Lines, l)
-		ch.X.To = max(ch.X.To, c.Points[len(c.Points)-1].Percentile)
+	for _, l := range curves {
+		ch.X.To = max(ch.X.To, l.Points[len(l.Points)-1].X)
 	}
 	return ch
 }

@@ -14,7 +14,6 @@ import (
 // linear.
 func swept(t testing.TB) Source {
 	s := sample(t)
-	s.Curves = nil
 	r := s.Run
 	r.Cells, r.Searches = nil, nil
 	r.Sweep = &results.Sweep{Path: "population.messages"}

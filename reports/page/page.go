@@ -121,11 +121,9 @@ func (v *view) After() int {
 
 // Source is a run and what a page shows of it.
 type Source struct {
-	Name   string // folder of the run, as a command can name it; "": not known
-	Run    *results.Run
-	Curves []results.Curve
-	NoLog  bool           // the run's latency log is gone, and with it the curves
-	By     ranking.Metric // by which models are ranked; "": the default
+	Name string // folder of the run, as a command can name it; "": not known
+	Run  *results.Run
+	By   ranking.Metric // by which models are ranked; "": the default
 }
 
 // provenance is how a run was made.
@@ -148,16 +146,7 @@ func addCharts(d *document.Document, s *Source) {
 	var own []document.Section
 	if s.Run.Sweep == nil { // each point of a sweep has its own
 		for _, cells := range reports.Groups(s.Run) {
-			if !cells[0].Measured() {
-				continue
-			}
-			p := percentiles(cells, s.Curves, n)
-			if s.NoLog && len(own) == 0 {
-				p.Notes = []document.Sentence{{
-					Text: "no curves, because latency.hlog of this run is gone. All other values are those of run.json.",
-				}}
-			}
-			if len(p.Charts)+len(p.Notes) > 0 {
+			if p := percentiles(cells, n); cells[0].Measured() && len(p.Charts) > 0 {
 				own = append(own, p)
 			}
 		}

@@ -36,16 +36,20 @@ func sample(t testing.TB) Source {
 	if err != nil {
 		t.Fatal(err)
 	}
-	curves, err := results.OpenCurves(dir, r)
-	if err != nil {
-		t.Fatal(err)
+	for c := range r.All {
+		for op, o := range c.Ops {
+			for _, share := range results.QuantileShares {
+				o.Quantiles = append(o.Quantiles, int64(share*float64(o.OK().Max)))
+			}
+			c.Ops[op] = o
+		}
 	}
 	s, err := schemas.Bundled("james")
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Schemas[0].Text = string(schemas.Format(s))
-	return Source{Name: "sample", Run: r, Curves: curves}
+	return Source{Name: "sample", Run: r}
 }
 
 func write(t testing.TB, s Source) string {
@@ -127,13 +131,7 @@ func makeHostile(t testing.TB, s Source) Source {
 	if err := json.Unmarshal(text, r); err != nil {
 		t.Fatal(err)
 	}
-	c := results.Curve{Model: hostile, Engine: hostile, Phase: hostile, Points: []results.Point{{Percentile: 0, Nanoseconds: 10}, {Percentile: 90, Nanoseconds: 1000}}}
-	var curves []results.Curve
-	for _, op := range []string{"list", "list" + hostile, "open"} {
-		c.Op = op
-		curves = append(curves, c)
-	}
-	return Source{Name: hostile, Run: r, Curves: curves}
+	return Source{Name: hostile, Run: r}
 }
 
 func TestHostileTextsAreEscaped(t *testing.T) {
@@ -250,7 +248,7 @@ func TestChartsHoldTheirLines(t *testing.T) {
 	for _, section := range v.Sections {
 		note(section.Title, section.Charts)
 	}
-	single := newPercentileChart("one operation that took no time", []results.Curve{{Points: []results.Point{{}}}}, func(*results.Curve) string { return "" })
+	single := percentileChart("one operation that took no time", []document.Line{{Points: []document.Point{{X: 10, Y: 1}}}})
 	note("", []chart{*draw(&single, &palette{})})
 	if len(charts) < 6 {
 		t.Fatalf("only %d charts", len(charts))
@@ -390,7 +388,7 @@ func FuzzPage(f *testing.F) {
 		if err != nil {
 			return
 		}
-		s := Source{Name: "fuzz", Run: r, Curves: []results.Curve{{Model: "james", Engine: "embedded", Phase: "measure", Op: "list", Points: []results.Point{{Percentile: 0, Nanoseconds: 10}, {Percentile: 90, Nanoseconds: 1000}}}}}
+		s := Source{Name: "fuzz", Run: r}
 		var page bytes.Buffer
 		if err := Write(&page, s); err != nil {
 			t.Fatal(err)
@@ -409,18 +407,5 @@ func TestSearchOnThePage(t *testing.T) {
 		if !strings.Contains(words, want) {
 			t.Errorf("the page lacks %q", want)
 		}
-	}
-}
-
-// A page whose run has lost its latency log says so where its curves would be. Loads never have any.
-func TestNoLog(t *testing.T) {
-	s := sample(t)
-	const said = "no curves, because latency.hlog of this run is gone"
-	if strings.Contains(write(t, s), said) {
-		t.Error("a page with curves says that they are gone")
-	}
-	s.Curves, s.NoLog = nil, true
-	if n := strings.Count(write(t, s), said); n != 1 {
-		t.Errorf("the page says %d times that curves are gone, want once for each measured phase", n)
 	}
 }

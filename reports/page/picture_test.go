@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/workloads/latency"
-	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // Sizes of a picture: as wide as a page of documentation, with room for a title and a key.
@@ -37,10 +37,9 @@ var pictureText string
 // A template that was executed cannot be cloned, so this is before all tests.
 var pictureTemplate = template.Must(template.Must(templates.Clone()).Parse(pictureText))
 
-// drawPicture draws percentile curves as an SVG file that needs nothing else, with the key in
-// the upper left. The lines have the names of the curves' operations.
-func drawPicture(w io.Writer, title string, curves []results.Curve) error {
-	d := newPercentileChart(title, curves, func(c *results.Curve) string { return c.Op })
+// drawPicture draws percentile curves as an SVG file that needs nothing else, with the key in the upper left.
+func drawPicture(w io.Writer, title string, curves []document.Line) error {
+	d := percentileChart(title, curves)
 	ch := &chart{
 		Chart: &d, Width: pictureWidth, Height: pictureHeight,
 		Left: marginLeft, Right: pictureWidth - marginRight, Top: titleHeight, Bottom: pictureHeight - marginBottom,
@@ -66,7 +65,7 @@ func TestPicture(t *testing.T) {
 		slow.Record(1000+1000*i, 1)
 	}
 	var b bytes.Buffer
-	if err := drawPicture(&b, "a & b", []results.Curve{distribution("fast", fast), distribution("<script>", slow)}); err != nil {
+	if err := drawPicture(&b, "a & b", []document.Line{distribution("fast", fast), distribution("<script>", slow)}); err != nil {
 		t.Fatal(err)
 	}
 	documented, err := os.ReadFile("../../docs/stall.svg")

@@ -13,6 +13,7 @@ import (
 	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/james"
+	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/latency"
@@ -63,7 +64,7 @@ phases:
 	if err != nil {
 		t.Fatal(err)
 	}
-	var curves []results.Curve
+	var curves []document.Line
 	for _, line := range []struct{ name, tag string }{
 		{"open loop, 1000/s: response (what a user waits)", open("list", "response")},
 		{"open loop, 1000/s: service (what the calls take)", open("list", "service")},
@@ -92,10 +93,10 @@ phases:
 }
 
 // distribution is the curve of a histogram, at even steps of the logarithm of 1/(1-p).
-func distribution(name string, h *latency.Histogram) results.Curve {
-	c := results.Curve{Op: name}
+func distribution(name string, h *latency.Histogram) document.Line {
+	c := document.Line{Name: name}
 	for left := 1.0; left*float64(h.Count()) >= 1; left *= 0.9 {
-		c.Points = append(c.Points, results.Point{Percentile: 100 * (1 - left), Nanoseconds: h.At(100*(1-left), 0)})
+		c.Points = append(c.Points, document.Point{X: 100 * (1 - left), Y: float64(h.At(100*(1-left), 0))})
 	}
 	return c
 }

@@ -36,11 +36,11 @@ const PartialPattern = "*" + partial
 // ErrTaken is the error for a run directory that has contents already.
 var ErrTaken = errors.New("run directory is taken")
 
-// Report is a file of a run directory that is made from run.json and the latency log.
+// Report is a file of a run directory that is made from run.json.
 type Report struct {
 	Name string // of the file
 	// Write writes the report of r. Dir is the name of the run's directory.
-	Write func(w io.Writer, dir string, r *Run, curves []Curve) error
+	Write func(w io.Writer, dir string, r *Run) error
 }
 
 // Dir is a run directory that is being written. It gets its final name when the run has
@@ -145,12 +145,11 @@ func (d *Dir) Commit(r *Run) error {
 		d.path = ""
 		return fmt.Errorf("write results: %w; saved files are in %s", err, d.temp)
 	}
-	// The reports are made from run.json and the latency log. Each that can be written is.
+	// Each report that can be written is.
 	name, path := strings.TrimSuffix(d.name, partial), d.path
-	curves, err := OpenCurves(d.temp, r)
-	err = cmp.Or(logErr, err)
+	err = logErr
 	for _, f := range d.reports {
-		write := func(w io.Writer) error { return f.Write(w, name, r, curves) }
+		write := func(w io.Writer) error { return f.Write(w, name, r) }
 		err = cmp.Or(err, writeFile(filepath.Join(d.temp, f.Name), write))
 	}
 	err, d.path = cmp.Or(err, d.syncDir(d.temp)), ""

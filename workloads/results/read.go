@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"regexp"
 	"slices"
@@ -19,7 +18,6 @@ import (
 	"github.com/mailbench/mailbench/schemas/plainfile"
 	"github.com/mailbench/mailbench/schemas/strict"
 	"github.com/mailbench/mailbench/workloads/growth"
-	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/scratch"
 )
 
@@ -167,25 +165,6 @@ func checkCounts(ops map[string]Op) error {
 	return nil
 }
 
-// Curve is the distribution of one operation's latencies in one phase of one model on
-// one engine, over all trials and segments. Latencies are the response times of an open
-// loop and the service times of a closed loop.
-type Curve struct {
-	Model, Engine, Phase, Op string
-	Points                   []Point // in the order of percentiles
-}
-
-// Point is one point of a curve: Percentile percent of the operations took at most
-// Nanoseconds.
-type Point struct {
-	Percentile  float64
-	Nanoseconds int64
-}
-
-// stepsPerDecade is how many points a curve has between 0 and 90 %, 90 and
-// 99 %, and so on.
-const stepsPerDecade = 20
-
 // OpenLog opens the latency log of a run. The error says if it is not what the run wrote. A log
 // that is gone is fs.ErrNotExist.
 func OpenLog(dir string, r *Run) (*os.File, error) {
@@ -217,69 +196,4 @@ func (d *LogDigest) check(log io.ReadSeeker, more bool) error {
 	}
 	_, err = log.Seek(0, io.SeekStart)
 	return err
-}
-
-// OpenCurves reads the curves of a run from its directory.
-func OpenCurves(dir string, r *Run) ([]Curve, error) {
-	f, err := OpenLog(dir, r)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	curves, err := ReadCurves(r, f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Name(), err)
-	}
-	return curves, nil
-}
-
-// ReadCurves reads the curves of the run's measured phases from its latency log, in the order of its
-// cells.
-func ReadCurves(r *Run, log io.Reader) ([]Curve, error) {
-	type of struct{ model, engine, phase, op string }
-	var order []of
-	tags := map[string]of{}
-	for _, c := range r.Select((*Cell).Measured) {
-		for _, op := range OpsOf([]*Cell{c}) {
-			k := of{c.Model, c.Engine, c.Where(), op}
-			order, tags[c.Tag(op, c.logged().String())] = append(order, k), k
-		}
-	}
-	total, err := latency.ReadLog(log, func(tag string) (of, bool) { k, ok := tags[tag]; return k, ok })
-	if err != nil {
-		return nil, fmt.Errorf("read percentile curves: %w", err)
-	}
-	var curves []Curve
-	for _, k := range order {
-		if h := total[k]; h != nil {
-			curves = append(curves, Curve{k.model, k.engine, k.phase, k.op, points(h)})
-		}
-		delete(total, k) // other trials have the same
-	}
-	return curves, nil
-}
-
-// logged is the kind of time in the latency log of which the cell shows percentiles. Logs of mailbench 0.1
-// have no latencies: see Times.OK.
-func (c *Cell) logged() latency.Kind {
-	for _, o := range c.Ops {
-		if o.Latency != nil {
-			return latency.Latency
-		}
-	}
-	if c.Arrivals == "closed" || !c.Measured() {
-		return latency.Service
-	}
-	return latency.Response
-}
-
-// points samples a distribution at even steps of the logarithm of 1/(1-p). The last
-// percentile is the one that only the slowest value is beyond.
-func points(h *latency.Histogram) (all []Point) {
-	last := math.Log10(float64(h.Count()))
-	for i := 0; float64(i) < last*stepsPerDecade; i++ {
-		p := 100 * (1 - math.Pow(10, -float64(i)/stepsPerDecade))
-		all = append(all, Point{p, h.At(p, 0)})
-	}
-	return append(all, Point{100 * (1 - math.Pow(10, -last)), h.Max()}) // the maximum that the figures have
 }
