@@ -68,13 +68,21 @@ func (d *decoder) bounds(n *yaml.Node, where, before string, of results.Objectiv
 // bound reads the bound of a metric.
 func (d *decoder) bound(e strict.Entry, name string, o results.Objective) {
 	o.Figure = name
-	if op, rest, ok := strings.Cut(name, "."); ok {
-		if _, known := d.w.Patterns.Op(op); known {
-			o.Op, o.Figure = op, rest
-		}
+	op, rest, _ := strings.Cut(name, ".")
+	_, known := d.w.Patterns.Op(op)
+	if known {
+		o.Op, o.Figure = op, rest
 	}
-	if !slices.Contains(Metrics, o.Figure) || o.Figure == achieved && o.Op != "" {
-		d.unknownMetric(e.Key, name)
+	switch {
+	case o.Figure == achieved && o.Op != "":
+		d.Fail(e.Key, "expect.%s: achieved is a share of all operations; leave %s out", name, op)
+		return
+	case slices.Contains(Metrics, o.Figure):
+	case slices.Contains(Metrics, rest) && !known:
+		d.Unknown(e.Key, "operation", op, "in expect", d.w.Patterns.Names())
+		return
+	default:
+		d.Unknown(e.Key, "metric", o.Figure, "in expect", slices.Concat(Metrics, language["expect"].names))
 		return
 	}
 	d.Check(o.Op == "" || d.w.measures(&o), e.Key, "expect.%s: no phase or stream to which it applies has %s in its mix",
@@ -130,23 +138,6 @@ func (w *Workload) measured(name string) iter.Seq[*Phase] {
 			}
 		}
 	}
-}
-
-// unknownMetric names the metric that was probably meant, also one of an operation, or else those of all operations.
-func (d *decoder) unknownMetric(n *yaml.Node, name string) {
-	all := append(slices.Clone(Metrics), language["expect"].names...)
-	ofOps := slices.Clone(all)
-	for _, op := range d.w.Patterns.Names() {
-		for _, metric := range Metrics {
-			if metric != achieved {
-				ofOps = append(ofOps, op+"."+metric)
-			}
-		}
-	}
-	if strict.Nearest(name, ofOps) != "" {
-		all = ofOps
-	}
-	d.Unknown(n, "metric", name, "in expect", all)
 }
 
 // measures reports whether a phase or stream that the bound is for has its operation.

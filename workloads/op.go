@@ -144,7 +144,7 @@ type Session struct {
 type Step struct {
 	Op          Op
 	Times       random.Dist `key:"times" form:"sizes" least:"1" most:"1000" step:"how often it is done, one after another (default 1); a list goes to the next page each time"`
-	Probability float64     `key:"probability" form:"share" step:"share of the sessions in which it is done (default 1)"`
+	Probability float64     `key:"probability" form:"share" least:"0.000001" step:"share of the sessions in which it is done (default 1)"`
 	Think       random.Dist `key:"think_time" form:"times" step:"think time before it (default: that of the session)"`
 	// Until is the index of the step that ends a repetition, in the step that begins it.
 	Until int
@@ -157,7 +157,7 @@ type Step struct {
 // repetition is a step that repeats others, as it is written.
 type repetition struct {
 	Times       random.Dist `key:"times" form:"sizes" least:"1" most:"1000" need:"how often, such as 3" doc:"how often"`
-	Probability float64     `key:"probability" form:"share" doc:"share of the sessions in which it happens (default 1)"`
+	Probability float64     `key:"probability" form:"share" least:"0.000001" doc:"share of the sessions in which it happens (default 1)"`
 	_           struct{}    `key:"steps" form:"session" need:"a list such as [open, flag]" doc:"the steps, which may not repeat others in turn"`
 }
 
@@ -259,18 +259,11 @@ func (d *decoder) steps(s *Session, n *yaml.Node, where string, others ...string
 func (d *decoder) step(s *Session, op Op, n *yaml.Node, where string) {
 	step := Step{Op: op, Probability: 1}
 	f := d.section(n, where, &step, language["step"].define(op))
-	d.chance(f, step.Probability, where)
 	for _, key := range strict.KeysOf(f["access"].Value) {
 		d.Check(key != "users" && key != "folders", f["access"].Value,
 			"%s: all steps of a session are of one user and one folder; give %s to the access of the phase or stream", where, key)
 	}
 	s.Steps = append(s.Steps, step)
-}
-
-// chance refuses a step that is never done.
-func (d *decoder) chance(f map[string]strict.Entry, chance float64, where string) {
-	e, ok := f["probability"]
-	d.Check(!ok || chance > 0, e.Value, "probability of %s is 0; leave the step out instead", where)
 }
 
 func (d *decoder) repeat(s *Session, n *yaml.Node, where string) {
@@ -279,7 +272,6 @@ func (d *decoder) repeat(s *Session, n *yaml.Node, where string) {
 	if r.Times == nil || f["steps"].Value == nil {
 		return
 	}
-	d.chance(f, r.Probability, where)
 	first := len(s.Steps)
 	s.Steps = append(s.Steps, Step{Kind: StepRepeat, Times: r.Times, Probability: r.Probability})
 	d.steps(s, f["steps"].Value, "steps of "+where)

@@ -43,21 +43,21 @@ const fewestPoints, mostPoints = 2, 20
 // any other.
 func (d *decoder) sweep(n *yaml.Node, src []byte, overrides []string) {
 	faults := len(d.Errs)
-	keys := d.leaves(n, "sweep")
+	keys := d.leaves(n, "")
 	s := &Sweep{}
 	for i := range keys {
 		k := &keys[i]
 		d.sweepable(k)
-		if n, first := len(k.value.Content), len(keys[0].value.Content); n != first && len(d.Errs) == faults {
-			d.Fail(k.key(), "sweep.%s has %d values and sweep.%s %d; keys that change together have as many each",
-				keys[0].name(), first, k.name(), n)
+		if n, first := len(k.Value.Content), len(keys[0].Value.Content); n != first && len(d.Errs) == faults {
+			d.Fail(k.Key, "sweep.%s has %d values and sweep.%s %d; keys that change together have as many each",
+				keys[0].Name, first, k.Name, n)
 		}
-		s.Paths = append(s.Paths, k.name())
+		s.Paths = append(s.Paths, k.Name)
 	}
 	if len(d.Errs) > faults || len(keys) == 0 {
 		return
 	}
-	for i, v := range keys[0].value.Content {
+	for i, v := range keys[0].Value.Content {
 		p := SweepPoint{Value: v.Value, Size: sizeOf(v.Value)}
 		if i > 0 && p.Size <= s.Points[i-1].Size {
 			d.Fail(v, "the values of sweep.%s must ascend: %s comes after %s", s.Paths[0], v.Value, s.Points[i-1].Value)
@@ -75,20 +75,20 @@ func (d *decoder) sweep(n *yaml.Node, src []byte, overrides []string) {
 var notSwept = []string{"version", "name", "description", "seed", "sweep", "expect", "conclusion", "trials"}
 
 // sweepable refuses a key that cost cannot grow with, and values that are no sizes.
-func (d *decoder) sweepable(k *leaf) {
-	name, values, found := k.name(), k.value.Content, strict.Found(k.value)
-	if k.value.Kind == yaml.SequenceNode {
+func (d *decoder) sweepable(k *strict.Entry) {
+	name, values, found := k.Name, k.Value.Content, strict.Found(k.Value)
+	if k.Value.Kind == yaml.SequenceNode {
 		found = words.Plural(len(values), "value")
 	}
 	rate, remote := strings.CutSuffix(name, ".remote_rate")
 	switch {
-	case k.value.Kind != yaml.SequenceNode || len(values) < fewestPoints || len(values) > mostPoints:
-		d.Fail(k.value, "sweep.%s must be a list of %d to %d values, such as [100, 1000, 10000], found %s", name,
+	case k.Value.Kind != yaml.SequenceNode || len(values) < fewestPoints || len(values) > mostPoints:
+		d.Fail(k.Value, "sweep.%s must be a list of %d to %d values, such as [100, 1000, 10000], found %s", name,
 			fewestPoints, mostPoints, found)
 	case slices.Contains(notSwept, strings.Split(name, ".")[0]) || strings.HasSuffix(name, ".name"):
-		d.Fail(k.key(), "%s is not a size that cost may grow with; sweep population.messages, mail.body or another value", name)
+		d.Fail(k.Key, "%s is not a size that cost may grow with; sweep population.messages, mail.body or another value", name)
 	case remote:
-		d.Fail(k.key(), "%s changes nothing on the embedded engine; sweep %s.rate, which is the rate of all engines then", name,
+		d.Fail(k.Key, "%s changes nothing on the embedded engine; sweep %s.rate, which is the rate of all engines then", name,
 			rate)
 	}
 	for _, v := range values {
@@ -115,51 +115,35 @@ func sizeOf(text string) float64 {
 }
 
 // point reads the workload with the values of an index. It reports the first fault of that, and returns nil.
-func (d *decoder) point(keys []leaf, at int, src []byte, overrides []string) *Workload {
+func (d *decoder) point(keys []strict.Entry, at int, src []byte, overrides []string) *Workload {
 	overrides, with := slices.Clip(overrides), ""
 	for i := range keys {
-		one := keys[i].name() + "=" + keys[i].value.Content[at].Value
+		one := keys[i].Name + "=" + keys[i].Value.Content[at].Value
 		overrides, with = append(overrides, one), with+" "+one
 	}
 	w, err := d.known.Parse(d.File, src, overrides, "sweep", "conclusion") // both are of all points
 	var faults strict.Errors
 	if errors.As(err, &faults) {
 		fault := faults[0]
-		fault.Pos, fault.Msg = d.At(keys[0].value.Content[at]), "sweep: with"+with+": "+fault.Msg
+		fault.Pos, fault.Msg = d.At(keys[0].Value.Content[at]), "sweep: with"+with+": "+fault.Msg
 		d.Errs = append(d.Errs, fault)
 		return nil
 	}
 	return w
 }
 
-// leaf is a value below some mappings.
-type leaf struct {
-	keys  []*yaml.Node // from the outermost on
-	value *yaml.Node   // no mapping
-}
-
-// name are the keys with dots between them: population.messages, written as one key or as several.
-func (l *leaf) name() string {
-	var names []string
-	for _, k := range l.keys {
-		names = append(names, k.Value)
-	}
-	return strings.Join(names, ".")
-}
-
-// key is the innermost key.
-func (l *leaf) key() *yaml.Node { return l.keys[len(l.keys)-1] }
-
-// leaves are the values below a mapping that may have others in it. The name is that of the mapping in messages.
-func (d *decoder) leaves(n *yaml.Node, name string, above ...*yaml.Node) (all []leaf) {
-	for _, e := range d.Mapping(n, name) {
-		keys := append(slices.Clone(above), e.Key)
+// leaves are the values below a mapping of sweep that may have others in it. Their names are those of all keys above,
+// with dots between them, which begin with before.
+func (d *decoder) leaves(n *yaml.Node, before string) (all []strict.Entry) {
+	where := strings.TrimSuffix("sweep."+before, ".")
+	for _, e := range d.Mapping(n, where) {
+		e.Name = before + e.Name
 		if e.Value.Kind == yaml.MappingNode {
-			d.Check(len(e.Value.Content) > 0, e.Value, "%s.%s is empty; leave it out", name, e.Name)
-			all = append(all, d.leaves(e.Value, name+"."+e.Name, keys...)...)
+			d.Check(len(e.Value.Content) > 0, e.Value, "sweep.%s is empty; leave it out", e.Name)
+			all = append(all, d.leaves(e.Value, e.Name+".")...)
 			continue
 		}
-		all = append(all, leaf{keys, e.Value})
+		all = append(all, e)
 	}
 	return all
 }
