@@ -235,9 +235,6 @@ type Observation struct {
 	// TombstonesRead is the most delete markers that one read of the applied schemas' tables has met
 	// on a node; 0: none, or not known. Their histograms forget slowly, so it may be of an earlier phase.
 	TombstonesRead int64
-	// RowCacheReads are reads that used a cache of rows since the engine began, and RowCacheHits those
-	// that it answered; 0: the engine has none, or does not report them.
-	RowCacheReads, RowCacheHits int64
 	// Missing are nodes that cannot be reached, each host:port; their share is in none of the figures.
 	Missing  []string
 	Settings map[string]string // effective settings

@@ -53,7 +53,7 @@ func (s *Store) Observe() drivers.Observation {
 // virtual table says; one that cannot be read says nothing.
 func (s *Store) observe(ctx context.Context, ours []string, add func(known func(o *drivers.Observation))) {
 	var name string
-	var x, y, z, disk, tables, cache, rowReads, rowHits, debt, tombstones int64
+	var x, y, disk, tables, cache, debt, tombstones int64
 	read := func(view string, row func(), known func(o *drivers.Observation), dest ...any) {
 		query := s.session.Query("SELECT " + view).WithContext(ctx).Consistency(gocql.One)
 		if scan(query, row, append([]any{&name}, dest...)...) == nil {
@@ -68,14 +68,9 @@ func (s *Store) observe(ctx context.Context, ours []string, add func(known func(
 	}, func(o *drivers.Observation) {
 		o.DiskBytes, o.DiskExcess = max(o.DiskBytes, 0)+disk, o.DiskExcess+tables<<20
 	}, &x)
-	read("name, capacity_bytes, request_count, hit_count FROM system_views.caches", func() {
-		if cache += x; name == "rows" {
-			rowReads, rowHits = y, z
-		}
-	}, func(o *drivers.Observation) {
+	read("name, capacity_bytes FROM system_views.caches", func() { cache += x }, func(o *drivers.Observation) {
 		o.CacheBytes = max(o.CacheBytes, 0) + cache
-		o.RowCacheReads, o.RowCacheHits = o.RowCacheReads+rowReads, o.RowCacheHits+rowHits
-	}, &x, &y, &z)
+	}, &x)
 	read("unit, progress, total FROM system_views.sstable_tasks", func() { // what the running compactions have left
 		if name == "bytes" {
 			debt += max(y-x, 0)

@@ -97,8 +97,6 @@ func (w *filling) inside(p part) (string, error) {
 		return w.atomic(m)
 	case m.name == interrupted:
 		return w.interrupted(m)
-	case m.op == rowCache:
-		return w.rowCache(m)
 	default:
 		v, err := w.value(m)
 		of := results.Figure(m.name)
@@ -271,19 +269,4 @@ func (w *filling) interrupted(m metric) (text string, err error) {
 		return "", fmt.Errorf("no %s of %s on %s was interrupted", m.op, m.model, w.engine)
 	}
 	return text, nil
-}
-
-// rowCache is which share of the reads that used the engine's cache of rows it answered during a phase.
-func (w *filling) rowCache(m metric) (string, error) {
-	var reads, found int64
-	for _, c := range w.cells(m) {
-		if c.Measured() && c.Before != nil && c.Engines != nil {
-			reads += c.Engines.RowCacheReads - c.Before.RowCacheReads
-			found += c.Engines.RowCacheHits - c.Before.RowCacheHits
-		}
-	}
-	if reads <= 0 {
-		return "", fmt.Errorf("no read of %s used a row cache; on %s there is none, or it has no size", m.model, w.engine)
-	}
-	return fmt.Sprintf("%.0f%%", 100*float64(found)/float64(reads)), nil
 }

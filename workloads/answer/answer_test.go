@@ -59,9 +59,6 @@ func planted() *results.Run {
 		for trial := range 4 {
 			off := int64(trial) * 20_000
 			r.Cells = append(r.Cells, cell("james", p.Value, trial+1, 3, 1_000_000+off))
-			c := &r.Cells[len(r.Cells)-1]
-			c.Before = &results.EngineInfo{RowCacheReads: 1000, RowCacheHits: 10}
-			c.Engines = &results.EngineInfo{RowCacheReads: 1100, RowCacheHits: 91}
 			r.Cells = append(r.Cells, cell("oracle", p.Value, trial+1, []float64{1, 3, 5}[i], []int64{500_000, 1_010_000, 2_000_000}[i]+off))
 		}
 	}
@@ -93,8 +90,6 @@ func TestSentences(t *testing.T) {
 		"{move.requests of oracle at 1000 / move.requests of james at 100} the calls":  "1.00× the calls",
 		"{move.atomic of james at 100}":                                                "atomic",
 		"{move.atomic of oracle at 100}":                                               "inconclusive: the schema of oracle does not declare page",
-		"It answers {row-cache.hits of james at 100}.":                                 "It answers 81%.",
-		"It answers {row-cache.hits of oracle at 100}.":                                "inconclusive: no read of oracle used a row cache; on embedded there is none, or it has no size",
 		"{move.requests of datastax at 100}":                                           "inconclusive: datastax did not run: add -m datastax",
 		"{list.requests of james at 100}":                                              "inconclusive: list.requests of james at 100 was not measured",
 		"{move.scanned of james at 100}":                                               "inconclusive: move.scanned of james at 100 is not known well enough",
@@ -214,15 +209,14 @@ func TestFewOperations(t *testing.T) {
 func TestFaults(t *testing.T) {
 	const form = "expected one such as list.requests, or list.p50 of MODEL in PHASE at largest"
 	for text, want := range map[string]string{
-		"{":                               "a { or } has no pair",
-		"}":                               "a { or } has no pair",
-		"{}":                              `{}: "" is no metric; ` + form,
-		"{list}":                          `{list}: "list" is no metric; ` + form,
-		"{move.request at 100}":           `{move.request at 100}: unknown metric "request"; did you mean "requests"?`,
-		"{move.requests on 100}":          `{move.requests on 100}: "move.requests on 100" is no metric; ` + form,
-		"{move.requests at}":              `{move.requests at}: "move.requests at" is no metric; ` + form,
-		"{move.requests / move.p50}":      "{move.requests / move.p50}: requests and p50 cannot be compared; expected one metric, such as p50, of both",
-		"{row-cache.hit of james at 100}": `{row-cache.hit of james at 100}: unknown metric "hit"; did you mean "hits"?`,
+		"{":                          "a { or } has no pair",
+		"}":                          "a { or } has no pair",
+		"{}":                         `{}: "" is no metric; ` + form,
+		"{list}":                     `{list}: "list" is no metric; ` + form,
+		"{move.request at 100}":      `{move.request at 100}: unknown metric "request"; did you mean "requests"?`,
+		"{move.requests on 100}":     `{move.requests on 100}: "move.requests on 100" is no metric; ` + form,
+		"{move.requests at}":         `{move.requests at}: "move.requests at" is no metric; ` + form,
+		"{move.requests / move.p50}": "{move.requests / move.p50}: requests and p50 cannot be compared; expected one metric, such as p50, of both",
 	} {
 		if _, err := Parse(text); err == nil || err.Error() != want {
 			t.Errorf("%s: %v\nwant %s", text, err, want)

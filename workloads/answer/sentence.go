@@ -5,7 +5,6 @@
 //	{list.p50 of oracle / list.p50 of james}          how many times the second the first is
 //	{move.atomic in hundred}                          "atomic", or "not atomic"
 //	{move.interrupted in broken}                      the state after an interruption
-//	{row-cache.hits of elasticinbox}                  the share of reads that the engine's cache of rows answered
 //	{smallest}, {largest}                             the first and the last value of the sweep
 //
 // of names a model, in a measured phase, and at a value of the sweep (also smallest or largest). A
@@ -43,11 +42,7 @@ type metric struct{ op, name, model, phase, point string }
 const (
 	atomic      = "atomic"
 	interrupted = "interrupted"
-	hits        = "hits" // of rowCache
 )
-
-// rowCache replaces the operation of others: the cache is the engine's, for all operations of a phase.
-const rowCache = "row-cache"
 
 // The words for the ends of a sweep.
 const (
@@ -114,17 +109,13 @@ func parseMetric(text string) (metric, error) {
 			text, last)
 	}
 	m := metric{found[1], found[2], found[3], found[4], found[5]}
-	known := metrics
-	if m.op == rowCache {
-		known = []string{hits}
-	}
-	if !slices.Contains(known, m.name) {
-		return m, strict.Unknown("metric", m.name, known...)
+	if !slices.Contains(metrics, m.name) {
+		return m, strict.Unknown("metric", m.name, metrics...)
 	}
 	return m, nil
 }
 
 // inWords: the metric is said in words, and is no number.
 func (m metric) inWords() bool {
-	return m.name == atomic || m.name == interrupted || m.op == rowCache
+	return m.name == atomic || m.name == interrupted
 }

@@ -199,15 +199,11 @@ type EngineInfo struct {
 	ReadBytes      int64  `json:"read_bytes" add:"size"` // bytes from disk of this machine, since the store was opened
 	// CPU is the processor time of the engine's processes on this machine since they began, in
 	// nanoseconds; 0: not known.
-	CPU            int64 `json:"cpu_ns,omitempty" add:"max"`
-	Tombstones     int64 `json:"tombstones" add:"size"`
-	TombstonesRead int64 `json:"tombstones_read_most,omitempty" add:"max"` // that one read met; 0: not known
-	// RowCacheReads used the engine's cache of rows since it began, and RowCacheHits of them found
-	// their row; 0: it has none, or does not report them.
-	RowCacheReads int64             `json:"row_cache_reads,omitempty" add:"max"`
-	RowCacheHits  int64             `json:"row_cache_hits,omitempty" add:"max"`
-	Missing       []string          `json:"missing_nodes,omitempty"` // nodes that could not be reached
-	Settings      map[string]string `json:"settings,omitempty"`
+	CPU            int64             `json:"cpu_ns,omitempty" add:"max"`
+	Tombstones     int64             `json:"tombstones" add:"size"`
+	TombstonesRead int64             `json:"tombstones_read_most,omitempty" add:"max"` // that one read met; 0: not known
+	Missing        []string          `json:"missing_nodes,omitempty"`                  // nodes that could not be reached
+	Settings       map[string]string `json:"settings,omitempty"`
 }
 
 // Disk is how many bytes the data has on disk, without the log. Known reports whether they are within a tenth of that.

@@ -176,7 +176,7 @@ func (t *Target) Observe() *results.EngineInfo {
 		CacheBytes: s.CacheBytes, CompactionDebt: s.CompactionDebt, WrittenBytes: s.WrittenBytes, ReadBytes: s.ReadBytes,
 		CPU:        int64(drivers.ProcessorTime(t.Processes...)),
 		Tombstones: s.Tombstones, TombstonesRead: s.TombstonesRead,
-		RowCacheReads: s.RowCacheReads, RowCacheHits: s.RowCacheHits, Missing: s.Missing, Settings: s.Settings,
+		Missing: s.Missing, Settings: s.Settings,
 	}
 }
 
