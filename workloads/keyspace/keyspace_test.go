@@ -219,7 +219,9 @@ patterns:
 		{"orders", "city", "cities", "city"},
 		{"lines", "buyer at", "orders", "buyer at"},
 		{"visits", "customer", "customers", "customer"},
-		{"marks", "owner folder msg", "mails", "user folder msg"},
+		{"marks", "owner", "mails", "user"},
+		{"marks", "folder", "mails", "folder"},
+		{"marks", "msg", "mails", "msg"},
 	} {
 		there := map[string]bool{}
 		for n := range all[tc.to].count {

@@ -47,13 +47,11 @@ type table struct {
 type column struct {
 	*schemas.Column
 	workloads.Values
-	said    uint64 // distinct values, as the workload says
-	of      *table
-	domain  string // name and type: columns with the same have the same values
-	seed    uint64
-	kind    numbering
-	refers  *column // the column whose values it has: Distinct of them or, if 0, of rows that are loaded before
-	aligned uint64  // row k refers to one of the same of so many partitions
+	of     *table
+	domain string // name and type: columns with the same have the same values
+	seed   uint64
+	kind   numbering
+	refers *column // the column whose values it has: Distinct of them or, if 0, of rows that are loaded before
 }
 
 // numbering says which number a value has among those of its column.
@@ -167,7 +165,7 @@ func (k *Keyspace) tables(w *workloads.Workload, largest int) map[string]*table 
 		for _, c := range t.columns {
 			owner := owners[c.domain]
 			if owner != nil && owner != t && c.refers == nil && t.buckets[c.Column] == 0 && owner.columns[0].Distinct != 1 {
-				c.to(owner.columns[0], false)
+				c.to(owner.columns[0])
 			}
 		}
 	}
@@ -178,7 +176,7 @@ func (k *Keyspace) tables(w *workloads.Workload, largest int) map[string]*table 
 func (k *Keyspace) column(t *table, c *schemas.Column, w *workloads.Workload) *column {
 	v := &column{Column: c, of: t, domain: c.Name + " " + c.Type.String(), kind: changing}
 	if said := w.Values[t.Name+"."+c.Name]; said != nil {
-		v.Values, v.said = *said, said.Distinct
+		v.Values = *said
 	}
 	v.seed = xxhash.Sum64String(v.domain) ^ w.Seed
 	indexed := slices.ContainsFunc(t.Indexes, func(x *schemas.Index) bool { return x.Has(c) })
@@ -203,25 +201,18 @@ func (k *Keyspace) column(t *table, c *schemas.Column, w *workloads.Workload) *c
 	return v
 }
 
-// refer lets the columns of a declared reference have the values of rows that exist, if each is one whole value.
+// refer lets each column of a declared reference have values that exist, if it is one whole value.
 func (t *table) refer(to *table, r *schemas.Relation) {
-	ofRow := func(m schemas.Match) bool { return m.Column.Role != schemas.Partition }
-	whole := len(r.At) > 1 && slices.ContainsFunc(r.At, ofRow)
 	for _, from := range r.From {
 		i := slices.IndexFunc(r.At, func(m schemas.Match) bool { return m.Template.Text == from.Template.Text })
-		if i < 0 || from.Column.Type.String() != r.At[i].Column.Type.String() {
-			continue
+		if i >= 0 && from.Column.Type.String() == r.At[i].Column.Type.String() {
+			t.of(from.Column).to(to.of(r.At[i].Column))
 		}
-		if whole && from.Column.Role == schemas.Partition && to.partitions > 0 {
-			t.partitions = to.partitions // rows of one partition refer to rows of one
-		}
-		t.of(from.Column).to(to.of(r.At[i].Column), whole)
 	}
 }
 
-// to lets a column have the values of another: of its partitions or, if whole, of the same row for each column of a
-// reference.
-func (c *column) to(target *column, whole bool) {
+// to lets a column have the values of another: of its partitions or of its rows.
+func (c *column) to(target *column) {
 	for of := target; of != nil; of = of.refers {
 		if of == c {
 			return // in a circle, one column has values of its own
@@ -231,11 +222,8 @@ func (c *column) to(target *column, whole bool) {
 	if partitions > 0 && target.Role == schemas.Partition {
 		among = partitions
 	}
-	c.refers, c.kind, c.aligned = target, byRow, 1
+	c.refers, c.kind = target, byRow
 	switch {
-	case whole:
-		c.aligned, c.Distinct = target.of.stride(), c.said
-		return
 	case c.Role == schemas.Partition && c.of.partitions > 0:
 		c.kind = byPartition
 	case among == target.of.count:
@@ -332,7 +320,7 @@ func (c *column) number(k, version uint64) uint64 {
 	case c.Distinct > 0 && (c.Role != schemas.Partition || c.of.partitions == 0):
 		n = k%partitions + k/partitions
 	case to != nil && to.of.count < c.of.count: // tables grow together
-		n = k%c.aligned + k/c.aligned*to.of.count/c.of.count*c.aligned
+		n = k * to.of.count / c.of.count
 	}
 	if c.Access.Theta > 0 && c.kind != byPartition && (c.Distinct > 0 || c.refers != nil) {
 		return c.choose(n+k, cmp.Or(c.Distinct, n+1))
