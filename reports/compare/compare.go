@@ -86,7 +86,7 @@ const (
 
 // Figure is one figure of one operation. Times are nanoseconds.
 type Figure struct {
-	Operation
+	Op   string `json:"op"`
 	Name string `json:"figure"`
 	// Base and New are the means over trials: geometric ones of a time or rate, with outlying trials
 	// moved nearer to the others, so that their ratio is Ratio. They are nil if no trial has the figure.
@@ -117,7 +117,7 @@ type Figure struct {
 
 // String names the figure as Regressions do.
 func (f *Figure) String() string {
-	return f.cell.Subject.String() + " " + f.Operation.String() + "." + f.Name
+	return f.cell.Subject.String() + " " + f.Op + "." + f.Name
 }
 
 // Options say how to compare.
@@ -185,7 +185,7 @@ func (c *Comparison) measure() error {
 		most, empty = max(most, cell.BaseCount), empty || len(cell.Figures) == 0
 		for i := range cell.Figures {
 			f := &cell.Figures[i]
-			name := NameOf(cell.Subject, f.Operation, f.Name)
+			name := NameOf(cell.Subject, f.Op, f.Name)
 			names = append(names, name)
 			for _, g := range c.options.Gates { // the last one counts
 				if g.Holds(name) {

@@ -237,7 +237,7 @@ func (c *Comparison) next(all, failing []*Figure) (text string, trials int) {
 			accepted := 10*math.Floor(10*math.Expm1(math.Abs(math.Log(*f.Ratio)))) + 10
 			gates := strings.Join(results.Distinct(c.options.Gates, Gate.String), ",")
 			text += fmt.Sprintf(", or accept the change with --threshold '%s,%s/%s/%s.%s:%.0f%%'", gates, f.cell.Model, f.cell.Engine,
-				f.Operation, f.Name, accepted)
+				f.Op, f.Name, accepted)
 		}
 		return text, 0
 	}
@@ -275,7 +275,7 @@ func (f *Figure) cells() []document.Cell {
 		}
 		return strconv.FormatFloat(v, 'f', 2, 64)
 	}
-	name, interval := f.Operation.String()+" "+f.Name, ""
+	name, interval := f.Op+" "+f.Name, ""
 	if f.Measure.load {
 		name = f.Name
 	}

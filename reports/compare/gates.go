@@ -1,10 +1,8 @@
 package compare
 
 import (
-	"cmp"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,18 +13,15 @@ import (
 // Gate says which difference of some figures fails a comparison.
 type Gate struct {
 	text    string
-	pattern string  // of path.Match: MODEL/ENGINE/STREAM/OP/FIGURE; * matches the whole phase as a stream, too
+	pattern string  // of path.Match: MODEL/ENGINE/OP/FIGURE
 	limit   float64 // negative: the figure's own limit
 }
 
 // DefaultGates fail a comparison if any figure is worse by its own limit.
 const DefaultGates = "*"
 
-// limitAt finds the limit, which is after the last colon. A figure of a stream has letters or a * there.
-var limitAt = regexp.MustCompile(`:([^:]*%|[^:a-zA-Z*]*|[-+.\d]+ *[a-zA-Zµ]+)$`)
-
 // ParseGates reads gates such as "list.p99:10%,*.p50:5%,requests". Each is
-// [MODEL/[ENGINE/]][STREAM:][OP.]FIGURE[:LIMIT].
+// [MODEL/[ENGINE/]][OP.]FIGURE[:LIMIT].
 func ParseGates(text string) (gates []Gate, err error) {
 	isMetric := func(pattern string) bool {
 		return slices.ContainsFunc(Names, func(name string) bool {
@@ -39,23 +34,19 @@ func ParseGates(text string) (gates []Gate, err error) {
 			return nil, fmt.Errorf("%q: %w", one, fmt.Errorf(format, args...))
 		}
 		g := Gate{text: strings.TrimSpace(one), limit: -1}
-		name := g.text
-		if at := limitAt.FindStringIndex(name); at != nil {
-			limit := name[at[0]+1:]
+		name, limit, has := strings.Cut(g.text, ":")
+		if has {
 			percent, err := strconv.ParseFloat(strings.TrimSuffix(limit, "%"), 64)
 			if err != nil || !strings.HasSuffix(limit, "%") || !(percent >= 0 && percent <= 1000) {
-				return wrong("expected a limit such as 10%%, from 0%% to 1000%%")
+				return wrong("expected a limit such as 10%% after the colon, from 0%% to 1000%% (streams have no gates of their own)")
 			}
-			name, g.limit = name[:at[0]], percent/100
+			g.limit = percent / 100
 		}
 		parts := strings.Split(name, "/")
 		if len(parts) > 3 {
-			return wrong("expected [MODEL/[ENGINE/]][STREAM:][OP.]METRIC[:LIMIT]")
+			return wrong("expected [MODEL/[ENGINE/]][OP.]METRIC[:LIMIT]")
 		}
-		figure, stream, op := parts[len(parts)-1], "*", "*"
-		if before, after, has := strings.Cut(figure, ":"); has {
-			stream, figure = before, after
-		}
+		figure, op := parts[len(parts)-1], "*"
 		if before, after, has := strings.Cut(figure, "."); has && (isMetric(after) || !isMetric(figure)) { // p99.9 is one
 			op, figure = before, after
 		}
@@ -64,7 +55,7 @@ func ParseGates(text string) (gates []Gate, err error) {
 				strings.Join(Names, ", "), strict.Suggest(figure, Names))
 		}
 		of := append(parts[:len(parts)-1], "*", "*")[:2] // model and engine
-		g.pattern = strings.Join(append(of, stream, op, figure), "/")
+		g.pattern = strings.Join(append(of, op, figure), "/")
 		if _, err := path.Match(g.pattern, ""); err != nil {
 			return wrong("%q is no pattern", g.text)
 		}
@@ -83,22 +74,22 @@ func (g Gate) Holds(name string) bool {
 }
 
 // NameOf names a metric as the patterns of gates do.
-func NameOf(s Subject, o Operation, figure string) string {
-	return strings.Join([]string{s.Model, s.Engine, o.Stream, o.Op, figure}, "/")
+func NameOf(s Subject, op, figure string) string {
+	return strings.Join([]string{s.Model, s.Engine, op, figure}, "/")
 }
 
 // Unknown says which part of the gate is unknown to those metrics that match the parts before it. It is nil if one of
 // the metrics matches them all.
 func (g Gate) Unknown(metrics []string) error {
 	pattern := strings.Split(g.pattern, "/")
-	for i, part := range []string{"model", "engine", "stream", "operation", "metric"} {
+	for i, part := range []string{"model", "engine", "operation", "metric"} {
 		var known, match []string
 		for _, m := range metrics {
 			word := strings.Split(m, "/")[i]
 			if ok, _ := path.Match(pattern[i], word); ok {
 				match = append(match, m)
 			}
-			if word = cmp.Or(word, "*"); !slices.Contains(known, word) { // the whole phase has no name of a stream
+			if !slices.Contains(known, word) {
 				known = append(known, word)
 			}
 		}

@@ -44,14 +44,14 @@ var measures = []*Measure{
 	{Name: "p50", Limit: 0.05, Text: words.Duration, time: percentile(0.5)},
 	{Name: "p99", Limit: 0.10, Text: words.Duration, time: percentile(0.99)},
 	{Name: "p99", Limit: 0.10, load: true, Text: words.Duration, time: func(t *trial) float64 {
-		if t.of.AllOps == nil {
+		if t.cell.AllOps == nil {
 			return math.NaN()
 		}
-		return t.of.AllOps.Scheduled().At(0.99)
+		return t.cell.AllOps.Scheduled().At(0.99)
 	}},
 	{Name: "p99.9", Limit: 0.20, Text: words.Duration, time: percentile(0.999)},
 	{Name: "rate", Limit: 0.05, HigherIsBetter: true, Text: perSecond, time: func(t *trial) float64 {
-		if t.of.Arrivals != "closed" { // an open loop offers a rate of its own
+		if t.cell.Arrivals != "closed" { // an open loop offers a rate of its own
 			return math.NaN()
 		}
 		return t.op.Rate
@@ -78,7 +78,7 @@ func perSecond(v float64) string { return words.Amount(v) + "/s" }
 func typical(t *trial) float64 {
 	sum := 0.0
 	for _, op := range slices.Sorted(maps.Keys(t.shares)) { // the last digit of a sum depends on its order
-		one := t.of.Ops[op]
+		one := t.cell.Ops[op]
 		if !one.Enough(0.5) {
 			return math.NaN()
 		}

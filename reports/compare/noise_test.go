@@ -33,7 +33,7 @@ var (
 	// A virtual machine with nothing else on it, in trials of 1.5 and of 10 seconds: see docs/internals/comparing.md.
 	short = noise{ops: 20, machine: 0.025, own50: 0.01, own99: 0.03, spells: 3}
 	long  = noise{ops: 20, machine: 0.025, own50: 0.01, own99: 0.03, spells: 20}
-	// Streams of their own: a comparison has three times as many metrics.
+	// Streams of their own: a comparison has twice as many metrics.
 	quietStreams = noise{ops: 20, machine: 0.015, own50: 0.015, own99: 0.04, streams: 2}
 	busyStreams  = noise{ops: 20, machine: 0.015, own50: 0.015, own99: 0.04, disturbed: 0.15, drift: 0.03, walk: 0.015, streams: 2}
 )
@@ -98,29 +98,20 @@ func (w noise) sides(random *rand.Rand, n int, turns bool) (base, new Side) {
 	return Side{Name: "base", Runs: []*results.Run{b}}, Side{Name: "new", Runs: []*results.Run{f}}
 }
 
-// execute makes an operation of a cell, and of its streams: the phase's percentiles lie between theirs.
+// execute makes an operation of a cell, or of each of its streams.
 func (w noise) execute(random *rand.Rand, c *results.Cell, name string, machine, slower float64) {
-	drawn := func(slower float64) (p50, p99 float64) {
+	draw := func(slower float64) results.Op {
 		tail := math.Sqrt(2 / (random.ExpFloat64() + random.ExpFloat64())) // Student's t with 4 degrees of freedom
-		p50 = 200e3 * math.Exp(machine+slower+random.NormFloat64()*w.own50)
-		return p50, 2e6 * math.Exp(2*machine+slower+random.NormFloat64()*w.own99*tail)
+		p50 := 200e3 * math.Exp(machine+slower+random.NormFloat64()*w.own50)
+		return op(1000, int64(p50), int64(2e6*math.Exp(2*machine+slower+random.NormFloat64()*w.own99*tail)))
 	}
 	if w.streams == 0 {
-		p50, p99 := drawn(slower)
-		c.Ops[name] = op(1000, int64(p50), int64(p99))
-		return
+		c.Ops[name] = draw(slower)
 	}
-	var sum50, sum99 float64
 	for s := range c.Streams {
-		if s > 0 {
-			slower = 0
-		}
-		p50, p99 := drawn(slower)
-		c.Streams[s].Ops[name] = op(1000, int64(p50), int64(p99))
-		sum50, sum99 = sum50+p50, sum99+p99
+		c.Streams[s].Ops[name] = draw(slower)
+		slower = 0
 	}
-	n := float64(len(c.Streams))
-	c.Ops[name] = op(1000*int64(n), int64(sum50/n), int64(sum99/n))
 }
 
 var began = time.Date(2026, 11, 22, 4, 0, 0, 0, time.UTC)
@@ -161,14 +152,12 @@ func op(count, p50, p99 int64) results.Op {
 // slowdown says of one comparison whether any metric differs, and whether the slowed ones
 // were found: p50 of the first operation, of the first stream if there are streams.
 func (w noise) slowdown(c *Comparison) (any, found bool) {
-	slowed := Operation{Op: "op00"}
-	if w.streams > 0 {
-		slowed.Stream = "stream0"
-	}
-	for i := range c.Cells[0].Figures {
-		f := &c.Cells[0].Figures[i]
-		any = any || f.Verdict == Worse || f.Verdict == Better
-		found = found || f.Operation == slowed && f.Name == "p50" && f.Verdict == Worse
+	for _, cell := range c.Cells {
+		slowed := cell.Phase == "measure" || cell.Phase == "measure:stream0"
+		for _, f := range cell.Figures {
+			any = any || f.Verdict == Worse || f.Verdict == Better
+			found = found || slowed && f.Op == "op00" && f.Name == "p50" && f.Verdict == Worse
+		}
 	}
 	return any, found
 }

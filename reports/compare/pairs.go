@@ -21,7 +21,8 @@ type Side struct {
 // sides are the names of the sides. The two parts of a pair are in this order.
 var sides = [2]string{"base", "new"}
 
-// Subject is what the results of two sides must have in common to be compared.
+// Subject is what the results of two sides must have in common to be compared. The phase is PHASE:STREAM if it runs
+// several streams: each is compared by itself.
 type Subject struct {
 	Model  string `json:"model"`
 	Engine string `json:"engine"`
@@ -30,21 +31,6 @@ type Subject struct {
 
 // String is MODEL/ENGINE/PHASE.
 func (s Subject) String() string { return s.Model + "/" + s.Engine + "/" + s.Phase }
-
-// Operation is what metrics are of: an operation of a whole phase, or of one of the streams that the phase
-// runs together.
-type Operation struct {
-	Stream string `json:"stream,omitempty"` // "": the whole phase
-	Op     string `json:"op"`
-}
-
-// String is the operation, or STREAM:OPERATION.
-func (o Operation) String() string {
-	if o.Stream == "" {
-		return o.Op
-	}
-	return results.StreamOp(o.Stream, o.Op)
-}
 
 // WholeLoad is the Op of the latencies of all operations of a phase together.
 const WholeLoad = "whole load"
@@ -55,14 +41,14 @@ type trial struct {
 	side   int
 	run    *results.Run
 	cell   *results.Cell
+	phase  string
 	shares map[string]float64 // those of all trials
-	of     *results.Cell      // cell, or one with the operation's stream alone
 	op     results.Op         // one that the trial does not have was never attempted
 }
 
 // series is an operation, or the whole load, in all trials of both sides.
 type series struct {
-	Operation
+	op  string
 	in  []trial       // those of the base first
 	sum [2]results.Op // of the trials of a side
 }
@@ -78,11 +64,16 @@ func newCells(both [2]Side, force bool) (cells []*Cell, alone []string) {
 					forced := *c
 					c, forced.Verdict = &forced, results.OK
 				}
-				all = append(all, trial{side: side, run: r, cell: c, of: c})
+				if len(c.Streams) == 0 {
+					all = append(all, trial{side: side, run: r, cell: c, phase: c.Where()})
+				}
+				for _, s := range c.Streams {
+					all = append(all, trial{side: side, run: r, cell: c.Alone(s.Name), phase: c.Where() + ":" + s.Name})
+				}
 			}
 		}
 	}
-	subject := func(t trial) Subject { return Subject{t.cell.Model, t.cell.Engine, t.cell.Where()} }
+	subject := func(t trial) Subject { return Subject{t.cell.Model, t.cell.Engine, t.phase} }
 	for _, same := range results.Grouped(all, subject) {
 		k, side := subject(same[0]), same[0].side
 		if slices.ContainsFunc(same, func(t trial) bool { return t.side != side }) {
@@ -113,7 +104,7 @@ func newCell(k Subject, trials []trial) *Cell {
 	c.check()
 	for _, s := range c.series() {
 		for _, m := range measures {
-			if m.load == (s.Op == WholeLoad) {
+			if m.load == (s.op == WholeLoad) {
 				c.Figures = append(c.Figures, c.newFigure(s, m))
 			}
 		}
@@ -125,7 +116,7 @@ func newCell(k Subject, trials []trial) *Cell {
 // left out, as they are those of the load generator. It is known if all trials have it, also those that are left out:
 // it is unknown whether theirs is worse.
 func (c *Cell) newFigure(s *series, m *Measure) Figure {
-	f := Figure{Operation: s.Operation, Name: m.Name, Limit: m.Limit, Measure: m, of: s, cell: c, known: true}
+	f := Figure{Op: s.op, Name: m.Name, Limit: m.Limit, Measure: m, of: s, cell: c, known: true}
 	if !m.Timed() {
 		base, _ := m.count(&s.sum[0])
 		fresh, _ := m.count(&s.sum[1])
@@ -144,7 +135,6 @@ func (c *Cell) newFigure(s *series, m *Measure) Figure {
 		}
 		f.times[o.side] = append(f.times[o.side], math.Log(v))
 	}
-	f.known = f.known && (!m.load || len(c.shares) > 1) // of one operation it would be the same
 	return f
 }
 
@@ -187,66 +177,43 @@ func (c *Cell) note(format string, args ...any) {
 	c.Notes = append(c.Notes, words.OneLine(fmt.Sprintf(format, args...)))
 }
 
-// series are the whole load, the operations of the phase, and those of its streams, each the most frequent first. An
-// operation of a single stream is listed for that stream only: the phase has the same metrics.
+// series are the whole load, and the operations that both sides executed, the most frequent first. A note names those
+// of one side only.
 func (c *Cell) series() []*series {
-	var streams []results.Stream
+	var cells []*results.Cell
 	for _, t := range c.trials {
-		streams = append(streams, t.cell.Streams...)
+		cells = append(cells, t.cell)
 	}
-	whole, own := c.executed(""), []*series(nil)
-	for _, name := range results.Distinct(streams, func(s results.Stream) string { return s.Name }) {
-		own = append(own, c.executed(name)...)
-	}
-	sum := 0.0
-	for _, s := range whole {
-		if !slices.ContainsFunc(s.in, func(t trial) bool { return !t.op.Enough(0.5) }) {
-			c.shares[s.Op] = float64(s.sum[0].Attempted() + s.sum[1].Attempted())
-			sum += c.shares[s.Op]
+	all, sum := []*series{{op: WholeLoad, in: c.trials}}, 0.0
+	var only [2][]string
+	for _, op := range results.OpsOf(cells) {
+		s, enough := &series{op: op, in: slices.Clone(c.trials)}, true
+		for i := range s.in {
+			t := &s.in[i]
+			t.op = t.cell.Ops[op]
+			s.sum[t.side].Add(&t.op)
+			enough = enough && t.op.Enough(0.5)
+		}
+		base, fresh := s.sum[0].Attempted(), s.sum[1].Attempted()
+		switch {
+		case base > 0 && fresh > 0:
+			if all = append(all, s); enough {
+				c.shares[op] = float64(base + fresh)
+				sum += c.shares[op]
+			}
+		case base > 0:
+			only[0] = append(only[0], op)
+		case fresh > 0:
+			only[1] = append(only[1], op)
 		}
 	}
 	for op := range c.shares {
 		c.shares[op] /= sum
 	}
-	whole = slices.DeleteFunc(whole, func(s *series) bool {
-		return slices.ContainsFunc(own, func(o *series) bool {
-			return o.Op == s.Op && o.sum[0].Attempted() == s.sum[0].Attempted() && o.sum[1].Attempted() == s.sum[1].Attempted()
-		})
-	})
-	load := &series{Operation: Operation{Op: WholeLoad}, in: c.trials}
-	return slices.Concat([]*series{load}, whole, own)
-}
-
-// executed are the operations of a stream, or of the whole phase, that both sides executed, the most frequent first. A
-// note names those of one side only.
-func (c *Cell) executed(stream string) (operations []*series) {
-	in := slices.Clone(c.trials)
-	var cells []*results.Cell
-	for i := range in {
-		in[i].of = cmp.Or(in[i].cell.Alone(stream), &results.Cell{})
-		cells = append(cells, in[i].of)
-	}
-	var only [2][]string
-	for _, op := range results.OpsOf(cells) {
-		s := &series{Operation: Operation{stream, op}, in: slices.Clone(in)}
-		for i := range s.in {
-			o := &s.in[i]
-			o.op = o.of.Ops[op]
-			s.sum[o.side].Add(&o.op)
-		}
-		switch base, fresh := s.sum[0].Attempted() > 0, s.sum[1].Attempted() > 0; {
-		case base && fresh:
-			operations = append(operations, s)
-		case base:
-			only[0] = append(only[0], s.Operation.String())
-		case fresh:
-			only[1] = append(only[1], s.Operation.String())
+	for side, ops := range only {
+		if len(ops) > 0 {
+			c.note("only %s executed %s: not compared", sides[side], words.List(ops))
 		}
 	}
-	for side, names := range only {
-		if len(names) > 0 {
-			c.note("only %s executed %s: not compared", sides[side], words.List(names))
-		}
-	}
-	return operations
+	return all
 }

@@ -125,7 +125,7 @@ func (f *Figure) label() string {
 	if f.Op == compare.WholeLoad {
 		return f.Name
 	}
-	return f.Operation.String() + "." + f.Name
+	return f.Op + "." + f.Name
 }
 
 // mostShown is how many runs have their values in a table. A page draws all of them.
@@ -191,7 +191,7 @@ func (s *Series) charts(figures []*Figure, selected bool) (all []document.Chart)
 		return !selected && f.Op != compare.WholeLoad && len(f.Changes) == 0 &&
 			f.Name != "p50" && f.Name != "p99"
 	})
-	title := func(f *Figure) string { return f.Operation.String() + " " + f.Name + ", " + f.Phase }
+	title := func(f *Figure) string { return f.Op + " " + f.Name + ", " + f.Phase }
 	for _, same := range results.Grouped(drawn, title) {
 		ch := document.Chart{
 			Title: title(same[0]), Summary: "Trend of " + title(same[0]) + ".",

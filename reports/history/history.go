@@ -69,7 +69,7 @@ type Run struct {
 // Figure is one figure of one operation from run to run.
 type Figure struct {
 	compare.Subject
-	compare.Operation
+	Op   string `json:"op"`
 	Name string `json:"figure"`
 	// Values has a value for each run of the series, null if the run has none. Times are
 	// nanoseconds.
@@ -95,7 +95,7 @@ type Change struct {
 
 // String names the figure, such as james/embedded/measure list.p99.
 func (f *Figure) String() string {
-	return f.Subject.String() + " " + f.Operation.String() + "." + f.Name
+	return f.Subject.String() + " " + f.Op + "." + f.Name
 }
 
 // shown is the value of a run as one reads it.

@@ -37,7 +37,7 @@ func (h *History) series(runs []Run, selected []compare.Gate) error {
 	for i := range h.Series {
 		s := &h.Series[i]
 		s.Figures = slices.DeleteFunc(figuresOf(s.Runs), func(f *Figure) bool {
-			name := compare.NameOf(f.Subject, f.Operation, f.Name)
+			name := compare.NameOf(f.Subject, f.Op, f.Name)
 			names = append(names, name)
 			holds := func(g compare.Gate) bool { return g.Holds(name) }
 			return len(selected) > 0 && !slices.ContainsFunc(selected, holds)
@@ -65,7 +65,7 @@ func figuresOf(runs []Run) []*Figure {
 				f := known[v.String()]
 				if f == nil {
 					f = &Figure{
-						Subject: c.Subject, Operation: v.Operation, Name: v.Name,
+						Subject: c.Subject, Op: v.Op, Name: v.Name,
 						Values: make([]*float64, len(runs)), Changes: []Change{}, Measure: v.Measure,
 					}
 					all, known[v.String()] = append(all, f), f
