@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -61,23 +60,18 @@ func (r registry) onSchema(
 }
 
 func newSchemaDiagram(known registry) *cobra.Command {
-	kind, format := diagram.Logical, "svg"
+	kind := diagram.Logical
 	var to output
 	c := known.onSchema("diagram", func(cmd *cobra.Command, s *schemas.Schema, name string) error {
-		var text bytes.Buffer
-		write := diagram.SVG
-		if format == "mermaid" {
-			write = diagram.Mermaid
-		}
-		if err := write(&text, s, kind); err != nil {
+		text, err := diagram.Mermaid(s, kind)
+		if err != nil {
 			return usagef("%s: %w", name, err)
 		}
-		return to.write(cmd.OutOrStdout(), text.Bytes(), page.Ours, name)
+		return to.write(cmd.OutOrStdout(), []byte(text), page.Ours, name)
 	})
 	f := c.Flags()
 	f.Var(oneOf(&kind, diagram.Kinds, "kind"), "kind",
 		"the `KIND` of diagram: logical, physical or workflow")
-	f.Var(oneOf(&format, []string{"svg", "mermaid"}, "format"), "format", "`FORMAT` svg or mermaid")
 	to.bindOutput(f, "write the diagram to this `FILE`, or to standard output (-)", aFileThere)
 	return c
 }
