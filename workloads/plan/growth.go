@@ -65,25 +65,6 @@ func (c *Census) Lacks(g *Growth) int64 {
 	return n
 }
 
-// Covers reports whether a data set of another census can grow to this one: the other has no
-// more users, no more folders of a user and no more messages in a folder.
-func (c *Census) Covers(o *Census) bool {
-	if c.Shared() != o.Shared() || c.Users() < o.Users() {
-		return false
-	}
-	for u := range o.Users() {
-		if c.FolderCount(u) < o.FolderCount(u) {
-			return false
-		}
-		for f := range o.FolderCount(u) {
-			if c.FolderMessages(u, f) < o.FolderMessages(u, f) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 // OfLoad reports whether a message of that number belongs to a load or a growth, and not to
 // a phase.
 func OfLoad(n uint64) bool { return n < workloads.PhaseMessages }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/private"
+	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/workloads/scratch"
 )
 
@@ -20,7 +21,7 @@ import (
 //	DIR/james-embedded/dataset.json what was loaded, and where on a shared engine
 //	DIR/james-embedded/ledger       what was acknowledged
 //	DIR/james-embedded/store/       the embedded engine's files
-//	DIR/james-embedded-point2/      the same at a point of a sweep that has a data set of its own
+//	DIR/james-embedded-point2/      the same at a point of a sweep
 type dataDir struct {
 	path      string
 	temporary bool
@@ -95,14 +96,14 @@ func foreign(path string) error {
 	return nil
 }
 
-// dir is the folder of a task; trials after the first have their own, and so has each point of a sweep, from 1.
-func (d *dataDir) dir(t task, point int) string {
-	name := t.model.Name + "-" + t.engine.Name
+// dir is the folder of a data set; trials after the first have their own, and so has each point of a sweep, from 1.
+func (d *dataDir) dir(m models.Model, e drivers.Engine, point, trial int) string {
+	name := m.Name + "-" + e.Name
 	if point > 0 {
 		name += fmt.Sprintf("-point%d", point)
 	}
-	if t.trial > 1 {
-		name += fmt.Sprintf("-trial%d", t.trial)
+	if trial > 1 {
+		name += fmt.Sprintf("-trial%d", trial)
 	}
 	return filepath.Join(d.path, name)
 }

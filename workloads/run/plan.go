@@ -93,10 +93,7 @@ func (c *Config) plan(ctx context.Context, points []point, dir string, free floa
 		p.Points = append(p.Points, c.estimate(&points[i], 0))
 	}
 	data := &dataDir{path: dir, temporary: c.DataDir == ""}
-	tasks, err := c.tasks(points, data)
-	if err != nil {
-		return nil, err
-	}
+	tasks := c.tasks(points, data)
 	p.tasks, p.Combinations = tasks, len(tasks)
 	kept := c.DataDir != "" || p.Reuses // else each data set is removed before the next one
 	has := map[string]int{}             // messages of each data set, by its folder

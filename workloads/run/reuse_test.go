@@ -12,6 +12,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
@@ -29,11 +30,10 @@ func TestInterleaved(t *testing.T) {
 		for _, name := range strings.Fields(tc.engines) {
 			c.Engines = append(c.Engines, drivers.Engine{Name: name})
 		}
+		c.Trials, c.Workload = 3, &workloads.Workload{}
 		order := make([][]string, 3)
-		for trial := range order {
-			for _, task := range c.pairs(trial + 1) {
-				order[trial] = append(order[trial], task.model.Name+task.engine.Name)
-			}
+		for _, task := range c.tasks(make([]point, 1), &dataDir{}) {
+			order[task.trial-1] = append(order[task.trial-1], task.model.Name+task.engine.Name)
 		}
 		var all []string
 		for _, one := range order {

@@ -48,7 +48,7 @@ func Run(ctx context.Context, c Config) (result *results.Run, err error) {
 	if err := r.begin(ctx); err != nil {
 		return nil, err
 	}
-	open := map[string]*combination{} // by folder: those whose stores are loaded, for a later task
+	open := map[string]*combination{} // by folder: those whose stores are loaded, for a later trial
 	for i, t := range r.tasks {       // if one cannot be executed, the next one loads its data set again
 		if ctx.Err() != nil || r.gaveUp {
 			break
@@ -59,7 +59,7 @@ func Run(ctx context.Context, c Config) (result *results.Run, err error) {
 		}
 		one := cmp.Or(open[t.dir], &combination{runner: &r, segments: r.segments[t.engine.Name]})
 		one.task = t
-		if one.opened = one.run(ctx); one.opened {
+		if one.run(ctx) {
 			open[t.dir] = one
 		} else {
 			delete(open, t.dir)

@@ -32,78 +32,41 @@ type task struct {
 	more   bool   // a later task works on the same data set
 }
 
-// tasks are those of every model on every engine in every trial, in the order of the run. Each trial goes through them
-// in the opposite order of the trial before (A B C, C B A, A B C), so that a machine that becomes slower or faster
-// favors none. Trials of one combination lie apart: a disturbance of the machine does not hit all.
-func (c *Config) tasks(points []point, data *dataDir) (all []task, err error) {
+// tasks are those of every model on every engine, at every point and in every trial, in the order of the run. Each
+// trial goes through them in the opposite order of the trial before (A B C, C B A, A B C), so that a machine that
+// becomes slower or faster favors none, and does not look like growth along a sweep ([decision 13]). Trials of one
+// combination lie apart: a disturbance of the machine does not hit all.
+//
+// Each has a data set of its own, but for trials that reuse a store.
+//
+// [decision 13]: docs/internals/decisions/0013-sweep.md
+func (c *Config) tasks(points []point, data *dataDir) (all []task) {
 	for trial := 1; trial <= c.trials(); trial++ {
-		for _, t := range c.pairs(trial) {
-			some, err := c.series(points, data, t)
-			if err != nil {
-				return nil, err
+		first := len(all)
+		for _, t := range c.pairs() {
+			for i := range points {
+				t.at, t.trial = &points[i], trial
+				if t.dir = data.dir(t.model, t.engine, t.at.number, trial); c.reuses() {
+					t.dir, t.more = data.dir(t.model, t.engine, t.at.number, 1), trial < c.trials()
+				}
+				all = append(all, t)
 			}
-			all = append(all, some...)
 		}
-	}
-	return all, nil
-}
-
-// pairs are every model on every engine in one trial.
-func (c *Config) pairs(trial int) (all []task) {
-	for _, e := range c.Engines {
-		for _, m := range c.Models {
-			all = append(all, task{model: m, engine: e, trial: trial})
+		if trial%2 == 0 {
+			slices.Reverse(all[first:])
 		}
-	}
-	if trial%2 == 0 {
-		slices.Reverse(all)
 	}
 	return all
 }
 
-// series are the tasks of a model on an engine in one trial. If the population is swept,
-// one data set grows from point to point. In every second trial each point has a data set of
-// its own, and the last point comes first, so that a machine that becomes slower or faster
-// does not look like growth ([decision 13]).
-//
-// Trials that reuse a store have one data set in common.
-//
-// A kept data set may be larger than some points. Each of these gets one of its own, too.
-//
-// [decision 13]: docs/internals/decisions/0013-sweep.md
-func (c *Config) series(points []point, data *dataDir, t task) (all []task, err error) {
-	if c.reuses() {
-		first := t
-		first.trial = 1
-		t.at, t.dir, t.more = &points[0], data.dir(first, 0), t.trial < c.trials()
-		return []task{t}, nil
-	}
-	down := t.trial%2 == 0
-	whole := data.dir(t, 0)
-	grow := !down && c.Workload.Sweep != nil && c.Workload.Sweep.Grows()
-	var has *subject.Dataset
-	if grow {
-		if has, err = subject.ReadDataset(whole); err != nil {
-			return nil, err
+// pairs are every model on every engine.
+func (c *Config) pairs() (all []task) {
+	for _, e := range c.Engines {
+		for _, m := range c.Models {
+			all = append(all, task{model: m, engine: e})
 		}
 	}
-	var grown []task
-	for i := range points {
-		t.at, t.dir = &points[i], whole
-		last := len(grown) - 1
-		if !grow || has != nil && !has.Within(t.at.census) || last >= 0 && !t.at.census.Covers(grown[last].at.census) {
-			t.dir = data.dir(t, t.at.number)
-			all = append(all, t)
-			continue
-		}
-		if grown = append(grown, t); last >= 0 {
-			grown[last].more = true
-		}
-	}
-	if down {
-		slices.Reverse(all)
-	}
-	return append(all, grown...), nil
+	return all
 }
 
 // delivered is how many messages loads that came to their end have delivered to the data set in a folder. The task that
@@ -176,7 +139,7 @@ func (r *runner) leftover() (all []task, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("data folder: %w", err)
 	}
-	for _, t := range r.config.pairs(1) {
+	for _, t := range r.config.pairs() {
 		for _, e := range entries {
 			rest, own := strings.CutPrefix(e.Name(), t.model.Name+"-"+t.engine.Name)
 			numbers := suffix.FindStringSubmatch(rest)

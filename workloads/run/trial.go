@@ -20,16 +20,14 @@ import (
 	"github.com/mailbench/mailbench/workloads/subject"
 )
 
-// combination is one model on one engine with one data set, in one trial or in all trials that reuse
-// its store. It executes all phases of the workload, one after another. In a sweep it does that at
-// one point, or at several points for which the data set grows.
+// combination is one model on one engine with one data set, at one point and in one trial, or in all trials that reuse
+// its store. It executes all phases of the workload, one after another.
 type combination struct {
 	task     // under way
 	runner   *runner
 	segments *meet.Segments // segments that load the engine together; nil: there are none
 
 	target *subject.Target // nil until it is open
-	opened bool            // an earlier task has left the store, with the data set
 	cell   *results.Cell   // of the phase under way; nil: it did not begin, or has none
 	extra  int             // phases that searches and traces have added to those of the workload
 	found  found           // by the phases of the point under way
@@ -44,13 +42,13 @@ type found struct {
 }
 
 // run executes the task: the workload's phases in order. The result has everything that was measured, whatever happens.
-// A phase that could not be executed says why in its cell. It returns true if it leaves the store to a later task: to a
-// trial that reuses it, or to a point of a sweep for which the data set grows.
+// A phase that could not be executed says why in its cell. It returns true if it leaves the store to the next trial.
 func (c *combination) run(ctx context.Context) (open bool) {
 	if c.runner.config.Audit == AuditOnly {
 		c.auditOnly(ctx)
 		return false
 	}
+	reused := c.target != nil
 	if !c.begin(ctx) {
 		return false
 	}
@@ -66,7 +64,7 @@ func (c *combination) run(ctx context.Context) (open bool) {
 			c.giveUp(ctx, ctx.Err())
 			return false
 		}
-		if p.Kind == workloads.Load && c.opened && c.runner.config.reuses() {
+		if p.Kind == workloads.Load && reused {
 			continue
 		}
 		if c.target.NotOffered != "" {
@@ -107,18 +105,15 @@ func (c *combination) run(ctx context.Context) (open bool) {
 	return c.leave(ctx)
 }
 
-// begin opens the store, unless an earlier task has left it open with the data set of this one. It returns false if it
-// could not, and the result says why.
+// begin opens the store, or wakes the one that the trial before has left. It returns false if it could not, and the
+// result says why.
 func (c *combination) begin(ctx context.Context) bool {
 	c.found = found{settled: true, warm: true}
-	if c.opened && !c.runner.config.reuses() {
-		return true
-	}
 	if c.segments != nil {
 		c.segments.Begin(c.trialName())
 	}
 	var err error
-	if c.target != nil { // that of the trial before
+	if c.target != nil {
 		err = c.target.Wake()
 	} else {
 		err = c.open(ctx)
@@ -133,20 +128,19 @@ func (c *combination) begin(ctx context.Context) bool {
 	return err == nil
 }
 
-// leave leaves the store to a later task: asleep to a trial that reuses it, or, once it is audited, to a point for
-// which the data set grows. It returns false if there is none, or if the store cannot be left.
+// leave leaves the store asleep to a trial that reuses it, or audits it. It returns false if there is no such trial, or
+// if the store cannot be left.
 func (c *combination) leave(ctx context.Context) bool {
-	o, more := c.runner.config, c.more && ctx.Err() == nil
-	if more && o.reuses() {
+	if c.more && ctx.Err() == nil {
 		err := c.target.Sleep()
 		if c.notDone(ctx, "close between trials", err); err == nil {
 			return true
 		}
 	}
-	if o.Audit == AuditAfter && ctx.Err() == nil && !c.audit(ctx) {
-		return false
+	if c.runner.config.Audit == AuditAfter && ctx.Err() == nil {
+		c.audit(ctx)
 	}
-	return c.more && ctx.Err() == nil && !o.reuses()
+	return false
 }
 
 // open opens the target.
@@ -210,8 +204,8 @@ func (c *combination) close(ctx context.Context) {
 	c.notDone(ctx, "close", err)
 }
 
-// audit compares the store with the ledger. It returns false if it could not.
-func (c *combination) audit(ctx context.Context) bool {
+// audit compares the store with the ledger.
+func (c *combination) audit(ctx context.Context) {
 	err := crash.Guard(func() error {
 		if err := c.together(ctx, "audit"); err != nil {
 			return err
@@ -224,7 +218,6 @@ func (c *combination) audit(ctx context.Context) bool {
 		return err
 	})
 	c.notDone(ctx, "audit", err)
-	return err == nil
 }
 
 // corrupt reports whether a store or its ledger is damaged. Then data may be lost, and an audit says so.
@@ -274,13 +267,7 @@ func (c *combination) notDone(ctx context.Context, name string, err error) {
 // load makes the data set, or uses the one that is there. A smaller data set grows, and
 // an interrupted load is completed.
 func (c *combination) load(ctx context.Context, p *workloads.Phase) error {
-	populate := c.target.Populate
-	if c.opened {
-		populate = func(ctx context.Context) (*subject.Load, error) {
-			return c.target.Grow(ctx, c.workload(), c.at.census, c.at.source)
-		}
-	}
-	load, err := populate(ctx)
+	load, err := c.target.Populate(ctx)
 	if err != nil || load == nil {
 		return err
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/ledger"
-	"github.com/mailbench/mailbench/workloads/messages"
 	"github.com/mailbench/mailbench/workloads/plan"
 )
 
@@ -193,62 +192,6 @@ func (t *Target) deliver(ctx context.Context, load *Load, h *ledger.History) (_ 
 	}
 	load.Stream, err = t.Census.LoadStream(ctx, &load.growth)
 	return load, err
-}
-
-// Grow makes the accounts and folders of a larger population that the data set lacks, and
-// returns the load of its missing messages, or nil. The data set must be loaded, and no
-// phase under way. From then on the target works on that workload, census and source of mail.
-//
-// The new workload must have the same mail and seed, and no folder may have fewer messages
-// than before. plan.Growth says which messages are delivered. If the growth of a kept
-// data set is interrupted, Populate goes on with it.
-//
-//	load, err := t.Grow(ctx, larger, census, source)
-//	if err == nil && load != nil {
-//		err = drive.Drive(ctx, t, drive.Spec{Cell: &m, Phase: load phase, Stream: load.Stream, Total: load.Messages})
-//		err = t.Loaded()
-//	}
-func (t *Target) Grow(
-	ctx context.Context, to *workloads.Workload, census *plan.Census, source messages.Source,
-) (*Load, error) {
-	if !t.Dataset.Complete {
-		return nil, fmt.Errorf("the data set of %s on %s cannot grow: it is not loaded to the end",
-			t.Model.Name, t.Engine.Name)
-	}
-	want, open := t.dataset(to, source), *t.Dataset
-	open.Closed = true // this run was not killed
-	if err := open.fits(want, t.Dir); err != nil {
-		return nil, err
-	}
-	has := loads{in: map[ledger.Place]int{}, next: uint64(t.Dataset.messages(len(t.Dataset.Steps)))}
-	for u := range t.Census.Users() {
-		for f := range t.Census.FolderCount(u) {
-			if n := t.Census.FolderMessages(u, f); n > 0 && (u == 0 || !t.Census.Shared()) {
-				has.in[ledger.Place{Account: uint32(u), Folder: uint16(f)}] = n
-				has.messages += int64(n)
-			}
-		}
-	}
-	if t.Acknowledged != nil {
-		h, err := t.Dataset.history(t.Dir)
-		if err != nil {
-			return nil, err
-		}
-		has = loaded(h)
-	}
-	load, err := t.next(want, census, has)
-	if err != nil {
-		return nil, err
-	}
-	t.Workload, t.Census, t.Mail, t.wanted = to, census, source, want
-	accounts := make([]Account, max(census.Users(), len(t.Live.Accounts)))
-	for i := range t.Live.Accounts {
-		a := &t.Live.Accounts[i]
-		accounts[i].Ref, accounts[i].Folders, accounts[i].deleted = a.Ref, a.Folders, a.deleted
-	}
-	t.Live.Accounts = accounts
-	t.remember()
-	return t.deliver(ctx, load, nil)
 }
 
 // onThisMachine reports whether a node of the engine runs on this machine: it then competes with the generator for

@@ -156,13 +156,6 @@ func (d *Dataset) Delivered() int64 {
 	return d.messages(len(d.Steps) - 1)
 }
 
-// Within reports whether the data set can be used for a census, or grow to it: whether the
-// census has at least what complete and interrupted loads put into the data set.
-func (d *Dataset) Within(c *plan.Census) bool {
-	n := len(d.Steps)
-	return n == 0 || d.messages(n) <= int64(c.Messages()) && d.last().Users <= c.Users() && d.last().Folders <= c.Folders()
-}
-
 // fits returns an error that says why the data set can neither be used as the one wanted,
 // nor be completed or grown to it.
 func (d *Dataset) fits(want *Dataset, dir string) error {
