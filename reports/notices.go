@@ -309,25 +309,19 @@ func (v *run) target(s *document.Section) {
 			made = append(made, m.Native)
 		}
 	}
-	measured := func(engine string) bool {
+	left := slices.DeleteFunc(slices.Clone(made), func(engine string) bool {
 		return slices.ContainsFunc(v.Cells, func(c results.Cell) bool { return c.Engine == engine })
-	}
-	left := slices.DeleteFunc(slices.Clone(made), measured)
+	})
 	if len(left) == 0 || len(left) < len(made) && !v.names.engines { // models ran on the engine that was chosen for them
 		return
 	}
 	engine := slices.Min(left)
-	command := "mailbench run -e " + engine
-	if engine == "cassandra" || engine == "hbase" { // mailbench starts these
-		command = "mailbench engine up " + engine + " && " + command
+	command := "this command with -e " + engine
+	if usual && len(models) > 1 {
+		command = "mailbench run -e " + engine
+		if engine == "cassandra" || engine == "hbase" { // mailbench starts these
+			command = "mailbench engine up " + engine + " && " + command
+		}
 	}
-	switch {
-	case !usual:
-		s.Say(document.Plain, "On "+engine, "this command with -e "+engine)
-	case len(models) > 1:
-		s.Say(document.Plain, "On "+engine, command)
-	default: // too long for a line with the engine before it
-		s.Say(document.Plain, "", "On "+engine+":")
-		s.Say(document.Command, "", command+" -m "+models[0])
-	}
+	s.Say(document.Plain, "On "+engine, command)
 }

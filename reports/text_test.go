@@ -119,13 +119,13 @@ func TestFirstScreenWithWarnings(t *testing.T) {
 	}
 }
 
-// The command for another engine is in one line of 80 columns, also that with a model, so that a shell can run it.
+// The command for another engine is in one line of 80 columns, so that a shell can run it.
 func TestCommandForAnotherEngine(t *testing.T) {
 	r := comparison(t)
 	r.Workload.Name = results.DefaultWorkload
 	const command = "mailbench engine up cassandra && mailbench run -e cassandra"
 	for _, want := range []string{
-		"\n  On cassandra: " + command + "\n", "\n  On cassandra:\n    " + command + " -m conversation\n",
+		"\n  On cassandra: " + command + "\n", "\n  With all models: this command with -m all\n  On cassandra: this command with -e cassandra\n",
 	} {
 		var buf bytes.Buffer
 		if err := (Text{Width: 80}).Write(&buf, r); err != nil {

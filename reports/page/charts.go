@@ -14,23 +14,11 @@ import (
 	"github.com/mailbench/mailbench/workloads/trials"
 )
 
-// timelineLeast is how many intervals a phase needs to be drawn. timelineMost is how many
-// intervals a chart shows of a phase. In a longer timeline neighbors are put together.
-const (
-	timelineLeast = 3
-	timelineMost  = 240
-)
+// timelineLeast is how many intervals a phase needs to be drawn.
+const timelineLeast = 3
 
 // lettersWide is about how many letters a chart is wide.
 const lettersWide = 54
-
-// fewer puts neighbors together until there are at most timelineMost intervals.
-func fewer(all []results.Interval) []results.Interval {
-	for len(all) > timelineMost {
-		all = results.Halved(all)
-	}
-	return all
-}
 
 // overTime draws the latencies of each model on each engine over time, in the measured phases of all trials one after
 // another. All have the same axis of latencies, so that they can be compared.
@@ -48,35 +36,33 @@ func overTime(r *results.Run, n reports.Names) (all []document.Chart) {
 	y := document.Axis{Scale: document.Log, From: low, To: max(high, 10*low)}
 	name := func(c *results.Cell) string { return n.Part(c.Model, c.Engine) }
 	for _, cs := range results.Grouped(drawn, name) {
-		ch := timeChart(name(cs[0]), cs, y)
-		trace(&ch, "p50", cs, func(in *results.Interval) float64 { return float64(in.P50) })
-		trace(&ch, "p99", cs, func(in *results.Interval) float64 { return float64(in.P99) })
-		trace(&ch, "slowest", cs, func(in *results.Interval) float64 { return float64(in.Slowest()) })
-		all = append(all, ch)
+		all = append(all, timeChart(name(cs[0]), cs, y))
 	}
 	return all
 }
 
-// lasts is how long the timeline of a cell is.
-func lasts(c *results.Cell) float64 {
-	last := &c.Timeline[len(c.Timeline)-1]
-	return max(last.At+last.Seconds, 1e-3)
-}
-
-// timeChart is a chart without lines. It has the names of the cells' phases and trials, where there is room, and gaps.
+// timeChart has the latencies at the middle of each interval, the names of the cells' phases and trials where there is
+// room, and gaps. The end of a phase interrupts the lines, and so does a latency of 0, where nothing succeeded.
 func timeChart(title string, cs []*results.Cell, y document.Axis) document.Chart {
 	ch := document.Chart{
 		Title: title, Summary: "Latency of " + title + " over time.", Y: y,
-		X: document.Axis{Label: "seconds", Text: words.Amount},
+		X:     document.Axis{Label: "seconds", Text: words.Amount},
+		Lines: []document.Line{{Name: "p50"}, {Name: "p99"}, {Name: "slowest"}},
+	}
+	lasts := func(c *results.Cell) float64 {
+		last := &c.Timeline[len(c.Timeline)-1]
+		return max(last.At+last.Seconds, 1e-3)
 	}
 	for _, c := range cs {
 		ch.X.To += lasts(c)
 	}
-	at := 0.0
+	phases, at := results.Distinct(cs, (*results.Cell).Where), 0.0
 	for _, c := range cs {
 		name := words.OneLine(c.Where())
-		if c.Trial > 1 {
-			name = "#" + strconv.Itoa(c.Trial)
+		if trial := "#" + strconv.Itoa(c.Trial); c.Trial > 1 && len(phases) > 1 {
+			name += " " + trial
+		} else if c.Trial > 1 {
+			name = trial
 		}
 		if float64(len(name)) > lettersWide*lasts(c)/ch.X.To {
 			name = ""
@@ -85,24 +71,18 @@ func timeChart(title string, cs []*results.Cell, y document.Axis) document.Chart
 		if reports.LongestGap(c) != "" {
 			ch.Bands = append(ch.Bands, [2]float64{at + c.Gap.At, min(at+c.Gap.At+c.Gap.Seconds, ch.X.To)})
 		}
+		add := func(x float64, values ...float64) {
+			for i, y := range values {
+				ch.Lines[i].Points = append(ch.Lines[i].Points, document.Point{X: x, Y: y})
+			}
+		}
+		for _, in := range c.Timeline {
+			add(at+in.At+in.Seconds/2, float64(in.P50), float64(in.P99), float64(in.Slowest()))
+		}
+		add(0, math.NaN(), math.NaN(), math.NaN())
 		at += lasts(c)
 	}
 	return ch
-}
-
-// trace adds a line of a value of the intervals, at the middle of each. The end of a phase interrupts the line, and so
-// does a latency of 0, where nothing succeeded.
-func trace(ch *document.Chart, name string, cs []*results.Cell, value func(*results.Interval) float64) {
-	l := document.Line{Name: name}
-	at := 0.0
-	for _, c := range cs {
-		for _, in := range fewer(c.Timeline) {
-			l.Points = append(l.Points, document.Point{X: at + in.At + in.Seconds/2, Y: value(&in)})
-		}
-		l.Points = append(l.Points, document.Point{Y: math.NaN()})
-		at += lasts(c)
-	}
-	ch.Lines = append(ch.Lines, l)
 }
 
 // percentiles has a chart of each operation of a phase, with a line for each model.

@@ -139,8 +139,8 @@ const overTimeLead = "Latency of the operations that succeeded, trial after tria
 // mostOverTime is how many charts over time are shown without a fold.
 const mostOverTime = 12
 
-// addCharts adds the charts of a run to its report, before what is folded. Sections of the first screen come first,
-// then those that are open, then those that are folded.
+// addCharts adds the charts of a run to its report. Sections of the first screen come first, then those that are open,
+// charts before tables, and then those that are folded.
 func addCharts(d *document.Document, s *Source) {
 	n := reports.NamesIn(s.Run)
 	var own []document.Section
@@ -156,11 +156,6 @@ func addCharts(d *document.Document, s *Source) {
 			ID: "time", Title: "Over time", Fold: true, Open: len(drawn) <= mostOverTime, Lead: overTimeLead, Charts: drawn,
 		})
 	}
-	at := slices.IndexFunc(d.Sections, func(s document.Section) bool { return s.Fold && s.ID != "search" })
-	if at < 0 {
-		at = len(d.Sections)
-	}
-	d.Sections = slices.Insert(d.Sections, at, own...)
 	order := func(s document.Section) int {
 		switch {
 		case !s.Fold:
@@ -170,5 +165,6 @@ func addCharts(d *document.Document, s *Source) {
 		}
 		return 2
 	}
+	d.Sections = append(own, d.Sections...)
 	slices.SortStableFunc(d.Sections, func(a, b document.Section) int { return order(a) - order(b) })
 }

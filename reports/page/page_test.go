@@ -304,31 +304,6 @@ func TestTroubleOverTime(t *testing.T) {
 	t.Error("james is not drawn over time")
 }
 
-// Merged intervals keep their operations and their slowest ones.
-func TestFewerIntervals(t *testing.T) {
-	var all []results.Interval
-	var ok, slowest int64
-	for i := range 599 {
-		in := results.Interval{At: float64(i), Seconds: 1, Outcomes: results.Outcomes{OK: int64(i % 7), Failed: 1, P50: 5, P99: int64(i), Max: int64(i * i % 1009)}}
-		ok, slowest, all = ok+in.OK, max(slowest, in.Max), append(all, in)
-	}
-	few := fewer(all)
-	if len(few) > timelineMost {
-		t.Fatalf("%d intervals", len(few))
-	}
-	for _, in := range few {
-		ok -= in.OK
-		if in.OK > 0 && in.P50 != 5 {
-			t.Errorf("the p50 of %v is %d", in.At, in.P50)
-		}
-		slowest = max(slowest, in.Max)
-	}
-	end := few[len(few)-1]
-	if ok != 0 || end.At+end.Seconds != 599 || all[0].Seconds != 1 {
-		t.Errorf("%d operations are lost; the last interval ends at %v", ok, end.At+end.Seconds)
-	}
-}
-
 // Runs that measured nothing have a page all the same.
 func TestPageOfNothing(t *testing.T) {
 	empty := Source{Run: &results.Run{}}

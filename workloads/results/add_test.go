@@ -177,3 +177,28 @@ func TestAddScanned(t *testing.T) {
 		}
 	}
 }
+
+// Merged intervals keep their operations and their slowest ones.
+func TestHalved(t *testing.T) {
+	var all []Interval
+	var ok, slowest int64
+	for i := range 599 {
+		in := Interval{At: float64(i), Seconds: 1, Outcomes: Outcomes{OK: int64(i % 7), Failed: 1, P50: 5, P99: int64(i), Max: int64(i * i % 1009)}}
+		ok, slowest, all = ok+in.OK, max(slowest, in.Max), append(all, in)
+	}
+	few := Halved(all)
+	if len(few) != 300 {
+		t.Fatalf("%d intervals", len(few))
+	}
+	for _, in := range few {
+		ok -= in.OK
+		if in.OK > 0 && in.P50 != 5 {
+			t.Errorf("the p50 of %v is %d", in.At, in.P50)
+		}
+		slowest = max(slowest, in.Max)
+	}
+	end := few[len(few)-1]
+	if ok != 0 || end.At+end.Seconds != 599 || all[0].Seconds != 1 {
+		t.Errorf("%d operations are lost; the last interval ends at %v", ok, end.At+end.Seconds)
+	}
+}
