@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
@@ -18,7 +17,6 @@ import (
 	"github.com/mailbench/mailbench/models/describe"
 	"github.com/mailbench/mailbench/reports/screen"
 	"github.com/mailbench/mailbench/schemas/words"
-	"github.com/mailbench/mailbench/workloads/run"
 )
 
 func newModels(known registry) *cobra.Command {
@@ -113,7 +111,7 @@ func newModelsNew(known registry) *cobra.Command {
 		return err
 	})
 	c.Flags().StringVar(&dir, "dir", "", "write into `DIR` (default: a folder of the model's name)")
-	c.Flags().StringVar(&checkout, "checkout", "", "use the source of mailbench in `DIR`")
+	c.Flags().StringVar(&checkout, "checkout", "", "use the source of mailbench in `DIR` (default: the current folder)")
 	return c
 }
 
@@ -127,18 +125,10 @@ Next:
 docs/own-model.md of mailbench describes the next steps.
 `
 
-// source returns the version of mailbench that a new module requires, and the checkout
-// that replaces it: the named one, else the one that this program was built from. A released
-// version needs no checkout.
+// source returns the version of mailbench that a new module requires, and the checkout that replaces it: the named one,
+// else the current folder. A released version needs no checkout.
 func source(named string) (version, checkout string, err error) {
-	if named != "" {
-		if !newmodel.IsCheckout(named) {
-			return "", "", usagef("--checkout %s: no source of mailbench found (its go.mod)", named)
-		}
-		checkout, err = filepath.Abs(named)
-		return "v0.0.0", checkout, err
-	}
-	if info, ok := debug.ReadBuildInfo(); ok { // mailbench is this program, or a module that it depends on
+	if info, ok := debug.ReadBuildInfo(); ok && named == "" { // mailbench is this program, or a module that it depends on
 		for _, m := range append(info.Deps, &info.Main) {
 			// A program that go install fetched has a checksum; one that was built in a checkout has none.
 			if m.Path == "github.com/mailbench/mailbench" && m.Replace == nil && m.Sum != "" {
@@ -146,13 +136,8 @@ func source(named string) (version, checkout string, err error) {
 			}
 		}
 	}
-	exe, _ := os.Executable() // it may be bin/mailbench of a checkout
-	wd, _ := os.Getwd()
-	for _, place := range []string{exe, wd} {
-		if checkout = newmodel.FindCheckout(place); checkout != "" {
-			return "v0.0.0", checkout, nil
-		}
+	if checkout, err = filepath.Abs(named); err == nil && !newmodel.IsCheckout(checkout) {
+		err = usagef("no source of mailbench (its go.mod) in %s: name its folder with --checkout", checkout)
 	}
-	return "", "", usagef("this mailbench (%s) is no released version: name the folder of its source with --checkout",
-		run.Environment(".").Version)
+	return "v0.0.0", checkout, err
 }

@@ -112,15 +112,3 @@ func IsCheckout(dir string) bool {
 	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
 	return err == nil && bytes.HasPrefix(mod, []byte("module "+modulePath+"\n"))
 }
-
-// FindCheckout returns the folder of mailbench's source that a path is in, or "".
-func FindCheckout(path string) string {
-	for dir := filepath.Clean(path); ; dir = filepath.Dir(dir) {
-		if IsCheckout(dir) {
-			return dir
-		}
-		if dir == filepath.Dir(dir) {
-			return ""
-		}
-	}
-}

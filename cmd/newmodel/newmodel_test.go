@@ -16,13 +16,10 @@ import (
 // TestModule writes a module and does with it what its owner does first: it builds it,
 // runs its contract, and lists the models of its program.
 func TestModule(t *testing.T) {
-	here, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, checkout := filepath.Join(t.TempDir(), "own"), FindCheckout(here)
-	if checkout == "" {
-		t.Fatalf("%s is in no checkout", here)
+	dir := filepath.Join(t.TempDir(), "own")
+	checkout, err := filepath.Abs("../..")
+	if err != nil || !IsCheckout(checkout) {
+		t.Fatalf("%s is no checkout: %v", checkout, err)
 	}
 	names, err := Write(dir, Module{Name: "mine", Version: "v0.0.0", Checkout: checkout})
 	if err != nil {
