@@ -23,7 +23,7 @@ func streamed() *results.Run {
 		few := results.Op{Count: 5, Support: results.Native, Times: results.Times{Response: results.Latency{P50: 1000}}}
 		c.Streams = []results.Stream{
 			{
-				Name: "readers", Arrivals: "poisson", Rate: 450, Late: 7, Queued: 4,
+				Name: "readers", Arrivals: "poisson", Rate: 450,
 				Offered: results.Offered{Due: 15007, Skipped: 2, Dropped: 40, Span: 30, Rate: 450.5, Achieved: 449.5},
 				AllOps:  &results.Times{Due: &due}, Ops: map[string]results.Op{"list": {Count: 14965, Dropped: 40, Support: results.Native, Times: results.Times{Due: &due}}},
 			},

@@ -346,20 +346,6 @@ func (t *task) memoryNeeds() models.Holding {
 // changes of the account that are under way, and those that come wait for it. That wait is before
 // the call: it is in response times and not in service times.
 
-// hold takes the accounts that an operation changes, if the model has recounts.
-func (t *task) hold() {
-	if t.excludes() {
-		t.changes((*sync.RWMutex).Lock, (*sync.RWMutex).RLock)
-	}
-}
-
-// letGo gives back what hold took.
-func (t *task) letGo() {
-	if t.excludes() {
-		t.changes((*sync.RWMutex).Unlock, (*sync.RWMutex).RUnlock)
-	}
-}
-
 // excludes reports whether the operation and a recount exclude each other.
 func (t *task) excludes() bool { return t.op.Op.Changes() && !t.target.Lacks[workloads.Recount] }
 

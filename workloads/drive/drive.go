@@ -48,7 +48,7 @@ type Spec struct {
 	// MaxWait is how late an operation may start. A later one is dropped.
 	MaxWait time.Duration
 	// Lateness is how late a start may be and still count as on time. It is raised
-	// to LeastLateness.
+	// to leastLateness.
 	Lateness time.Duration
 	// Total is how many operations there will be, if the phase does not say; 0: not
 	// known.
@@ -62,9 +62,9 @@ type Spec struct {
 	Progress func(Progress)
 }
 
-// LeastLateness is the target for p99.9 of wait. Where calls take longer, their
+// leastLateness is the target for p99.9 of wait. Where calls take longer, their
 // median is the bound: a delay that is small compared with it does no harm.
-const LeastLateness = 2 * time.Millisecond
+const leastLateness = 2 * time.Millisecond
 
 // Progress is how far a phase is.
 type Progress struct {
@@ -128,7 +128,7 @@ func newPhase(t *subject.Target, s Spec) *phase {
 	if s.Phase.Clients > 0 {
 		s.Workers = s.Phase.Clients
 	}
-	s.Workers, s.Lateness = max(1, s.Workers), max(s.Lateness, LeastLateness)
+	s.Workers, s.Lateness = max(1, s.Workers), max(s.Lateness, leastLateness)
 	slots := newSlots(&s.Phase)
 	return &phase{
 		Spec: s, target: t, slots: slots,
@@ -421,7 +421,7 @@ func (p *phase) streams() (all []results.Stream) {
 		s, of, counted := &p.Phase.Streams[i], p.slots.streams+i, &p.stats.streams[i]
 		one := results.Stream{
 			Name: s.Name, Arrivals: s.Arrivals.String(), Clients: s.Clients, Ops: map[string]results.Op{},
-			Offered: p.offered(counted, of), AllOps: p.together(of), Late: counted.Late, Queued: counted.Queued,
+			Offered: p.offered(counted, of), AllOps: p.together(of),
 		}
 		if rates := s.PerSecond(); s.Arrivals != workloads.Closed {
 			for _, n := range rates {
@@ -465,7 +465,6 @@ func perOperation(n int64, parts []latency.Part) []results.PatternRequests {
 func (w *worker) traced(st drivers.Statement, took time.Duration, calls int64) {
 	w.took = append(w.took, latency.PartTime{Name: st.Pattern().Name, Took: took, Calls: calls})
 	if p := st.Emulates(); p != nil {
-		s := &w.stats.ops[w.slot]
-		s.fallbacks = appendNew(s.fallbacks, p.Name)
+		w.stats.ops[w.slot].fellBack(p.Name)
 	}
 }

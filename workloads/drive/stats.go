@@ -96,8 +96,8 @@ func deviation(n, sum, squares float64) float64 {
 	return math.Sqrt(variance * n / (n - 1))
 }
 
-// noteTiming counts an operation that has ended. If it started too late, it counts as late,
-// or as queued if its worker was still busy when it was scheduled.
+// noteTiming counts an operation that has ended. It counts as queued if it started too late, because its worker was
+// still busy when it was scheduled.
 func (w *worker) noteTiming(queued bool, due, start, end time.Duration) {
 	t, service := w.tally(), end-start
 	t.Started++
@@ -109,14 +109,10 @@ func (w *worker) noteTiming(queued bool, due, start, end time.Duration) {
 	if w.timer == nil {
 		return
 	}
-	late := start-due > w.phase.Lateness
 	switch {
 	case !queued:
 		w.usualTime = 0
-		if late {
-			t.Late++
-		}
-	case late:
+	case start-due > w.phase.Lateness:
 		t.Queued++
 		// There were too few workers: none may be added, and this one has spent longer in usual
 		// calls than a start may be late.
@@ -130,11 +126,11 @@ func (w *worker) noteTiming(queued bool, due, start, end time.Duration) {
 	}
 }
 
-func appendNew(names []string, name string) []string {
-	if slices.Contains(names, name) {
-		return names
+// fellBack notes the name of a pattern whose fallback ran.
+func (o *opStats) fellBack(name string) {
+	if !slices.Contains(o.fallbacks, name) {
+		o.fallbacks = append(o.fallbacks, name)
 	}
-	return append(names, name)
 }
 
 // add adds what another worker counted.
@@ -157,7 +153,7 @@ func (o *opStats) merge(p *opStats) {
 	o.noTarget += p.noTarget
 	o.notOffered = o.notOffered || p.notOffered
 	for _, name := range p.fallbacks {
-		o.fallbacks = appendNew(o.fallbacks, name)
+		o.fellBack(name)
 	}
 	o.errors = results.AddErrors(o.errors, p.errors...)
 }

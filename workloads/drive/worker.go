@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -192,8 +193,10 @@ func (w *worker) execute(opCtx context.Context, o *operation, due time.Duration,
 	if held > 0 {
 		defer w.target.Large.Release(held)
 	}
-	w.hold()
-	defer w.letGo()
+	if w.excludes() {
+		w.changes((*sync.RWMutex).Lock, (*sync.RWMutex).RLock)
+		defer w.changes((*sync.RWMutex).Unlock, (*sync.RWMutex).RUnlock)
+	}
 	if w.op.Timeout > 0 {
 		var cancel context.CancelFunc
 		opCtx, cancel = context.WithTimeout(opCtx, w.op.Timeout)

@@ -25,7 +25,7 @@ func healthy() *results.Cell {
 		Engines: &results.EngineInfo{DiskBytes: 4 << 30, CacheBytes: 1 << 30},
 		Client:  &results.ClientInfo{Workers: 32, Processors: 2, Capacity: 2, CPUShare: 0.3, OthersShare: -1},
 		Evidence: &results.Evidence{
-			Settled: true, Warm: true, Cap: 32, Lateness: 2 * ms, Started: 60000, Late: 10, Own: 10 * ms, Service: 1000 * ms,
+			Settled: true, Warm: true, Cap: 32, Lateness: 2 * ms, Started: 60000, Own: 10 * ms, Service: 1000 * ms,
 			Hiccups: &results.Hiccups{}, Delays: &results.Delays{},
 			Windows: []float64{100, 101, 100, 101, 100, 101, 99, 100, 102, 100},
 		},
@@ -300,10 +300,6 @@ var verdicts = []judged{
 	{"stopped during a short pause", func(c *results.Cell) {
 		c.Offered.Span, c.Offered.LastStart, c.Offered.Achieved = 5, 4.8, 1920
 	}, results.OK, "", nil, ""},
-	{
-		"a closed loop has no due times", func(c *results.Cell) { c.Arrivals, c.Evidence.Late = "closed", 5000 },
-		results.OK, "", nil, "",
-	},
 	{"a closed loop offers no rate", func(c *results.Cell) { c.Arrivals, c.Offered.Achieved = "closed", 0 }, results.OK, "", nil, ""},
 	{"one operation of many dropped", func(c *results.Cell) {
 		c.Offered.Due, c.Offered.Skipped, c.Offered.NoTarget, c.Offered.Dropped = 60111, 100, 10, 1

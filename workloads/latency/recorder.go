@@ -1,8 +1,7 @@
 // Package latency records how mail operations ended and how long they took.
 //
-// An operation that was ok has three times: response time, service time and wait. An
-// operation that failed or whose outcome is unknown has one: how long it kept its
-// caller waiting. Times are kept in HDR histograms of nanoseconds.
+// An operation that was ok has latency, response time, service time and wait. Another one that was executed has
+// one time: when it was over. Times are kept in HDR histograms of nanoseconds.
 //
 // Each worker records into histograms of its own. A collector takes these at
 // ticks, writes them as an interval log that HdrHistogram's tools read, and adds
@@ -23,24 +22,21 @@ type Kind uint8
 
 // The kinds. An open loop reports Response, which contains the wait for earlier operations
 // that were late. A closed loop has no scheduled times and records Service only. The other kinds are
-// no latencies. FailedAfter and UnknownAfter show how long an engine in trouble kept its callers
-// waiting. Latency is what is compared and ranked: the response without the client's own delays. Rest
+// no latencies. Latency is what is compared and ranked: the response without the client's own delays. Rest
 // is added to it to get all scheduled operations. Free is the part of Service that found a free
 // worker.
 const (
-	Response     Kind = iota // end − scheduled start
-	Service                  // end − start
-	Wait                     // start − scheduled start
-	FailedAfter              // end − start of operations that failed
-	UnknownAfter             // end − start of operations whose outcome is unknown
-	Latency                  // end − scheduled start without the client's own delays; closed loop: end − start
-	Rest                     // the same of operations that were executed and did not succeed
-	Free                     // end − start of operations that found a free worker; not in the log
-	NumKinds     int  = iota
+	Response Kind = iota // end − scheduled start
+	Service              // end − start
+	Wait                 // start − scheduled start
+	Latency              // end − scheduled start without the client's own delays; closed loop: end − start
+	Rest                 // the same of operations that were executed and did not succeed
+	Free                 // end − start of operations that found a free worker; not in the log
+	NumKinds int  = iota
 )
 
 var kindNames = [NumKinds]string{
-	"response", "service", "lag", "failed", "unknown", "latency", "rest", "free",
+	"response", "service", "lag", "latency", "rest", "free",
 }
 
 // String returns the kind's name in tags and results.
@@ -160,13 +156,7 @@ func (w *Worker) Record(op int, out Outcome, queued bool, due, start, end, delay
 			p.Calls += parts[i].Calls
 			p.Times.Record(parts[i].Took, 1)
 		}
-	case Failed:
-		o.Times[FailedAfter].Record(service, 1)
-		o.Times[Rest].Record(took, 1)
-	case Unknown:
-		o.Times[UnknownAfter].Record(service, 1)
-		o.Times[Rest].Record(took, 1)
-	case NotFound:
+	case Failed, Unknown, NotFound:
 		o.Times[Rest].Record(took, 1)
 	}
 	w.mu.Unlock()
@@ -218,7 +208,7 @@ func NewRecorder(ops, workers int, open bool, sums ...[]int) *Recorder {
 }
 
 // roughKinds are the times that no report compares.
-var roughKinds = []Kind{Wait, FailedAfter, UnknownAfter, Free}
+var roughKinds = []Kind{Wait, Free}
 
 // newOps are operations to record.
 func newOps(n int, rough bool) []Op {

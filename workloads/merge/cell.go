@@ -70,11 +70,11 @@ func total[T any](parts []*results.Cell, of func(*results.Cell) *T) *T {
 func (m *Merged) streams(parts []*results.Cell) (all []results.Stream) {
 	for i := range parts[0].Streams {
 		one := parts[0].Streams[i]
-		one.Late, one.Queued, one.Clients = 0, 0, 0
+		one.Clients = 0
 		var alone []*results.Cell
 		for _, p := range parts {
 			if s := p.Alone(one.Name); s != nil {
-				one.Late, one.Queued, one.Clients = one.Late+s.Evidence.Late, one.Queued+s.Evidence.Queued, one.Clients+s.Clients
+				one.Clients += s.Clients
 				alone = append(alone, s)
 			}
 		}

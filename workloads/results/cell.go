@@ -127,12 +127,10 @@ type Evidence struct {
 	// Held is how many existing messages there were in a measured phase of a sweep of the population.
 	Held *Held `json:"held,omitempty"`
 
-	// An operation is late if it starts more than Lateness after it was scheduled. Late
-	// counts operations that were late although a worker was free. Queued counts
-	// operations that were late because all workers were busy.
+	// Queued counts operations of Started that began more than Lateness after they were scheduled, because
+	// all workers were busy.
 	Lateness int64 `json:"lateness_ns" add:"max"`
 	Started  int64 `json:"started" add:"sum"`
-	Late     int64 `json:"late" add:"sum"`
 	Queued   int64 `json:"queued" add:"sum"`
 	// Crowded counts the operations of Queued that were late because the client has too few
 	// workers: there were as many as it may have, and the calls of those workers took no longer

@@ -262,14 +262,11 @@ type Stream struct {
 	Name     string `json:"name"`
 	Arrivals string `json:"arrivals"` // constant, poisson or closed
 	// Rate is the operations a second of all segments together. The operations of sessions count one by one.
-	Rate    float64 `json:"rate,omitempty"`
-	Clients int     `json:"clients,omitempty"`
-	Offered Offered `json:"offered"`
-	// Late and Queued count operations that started late: see Evidence.
-	Late   int64         `json:"late"`
-	Queued int64         `json:"queued"`
-	AllOps *Times        `json:"all_ops,omitempty"` // all operations of the stream together
-	Ops    map[string]Op `json:"ops"`
+	Rate    float64       `json:"rate,omitempty"`
+	Clients int           `json:"clients,omitempty"`
+	Offered Offered       `json:"offered"`
+	AllOps  *Times        `json:"all_ops,omitempty"` // all operations of the stream together
+	Ops     map[string]Op `json:"ops"`
 }
 
 // StreamOp names an operation of a stream in the tags of the interval log: STREAM:OPERATION.
@@ -302,8 +299,8 @@ func (c *Cell) Alone(stream string) *Cell {
 	if c.Evidence != nil {
 		*one.Evidence = *c.Evidence
 	}
-	// Delays, the gap and the timeline are those of the whole phase.
-	one.Evidence.Late, one.Evidence.Queued, one.Evidence.Delays = s.Late, s.Queued, nil
+	// Waits, delays, the gap and the timeline are those of the whole phase.
+	one.Evidence.Queued, one.Evidence.Crowded, one.Evidence.Delays = 0, 0, nil
 	one.Gap, one.Timeline = nil, nil
 	return &one
 }

@@ -112,7 +112,7 @@ func sample() *Run {
 			Workers: 32, Processors: 2, CPUSeconds: 21.5, CPUShare: 0.36, OthersShare: 0.11,
 		},
 		Evidence: &Evidence{
-			InProcess: true, Settled: true, Lateness: 2_000_000, Started: 15100, Late: 1812, Queued: 30, Own: 900_000_000, Service: 8_000_000_000,
+			InProcess: true, Settled: true, Lateness: 2_000_000, Started: 15100, Queued: 30, Own: 900_000_000, Service: 8_000_000_000,
 			Windows: []float64{1e6, 1.1e6, 2e6},
 		},
 	}

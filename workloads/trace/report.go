@@ -125,14 +125,10 @@ func (c column) of(cost *Cost) int64 {
 }
 
 func (c column) text(n int64) string {
-	switch d := time.Duration(n); {
-	case heads[c] != "TIME":
-		return strconv.FormatInt(n, 10)
-	case d < 10*time.Millisecond:
-		return strconv.FormatInt(d.Microseconds(), 10) + "µs"
-	default:
-		return strconv.FormatInt(d.Milliseconds(), 10) + "ms"
+	if heads[c] == "TIME" {
+		return words.Duration(float64(n))
 	}
+	return strconv.FormatInt(n, 10)
 }
 
 // WriteText writes the costs as tables of at most width columns; 0 is no limit. Above them is the
