@@ -414,9 +414,13 @@ func (r registry) engineWords() workloads.Known {
 		return mapped(all, func(s drivers.Setting) string { return s.Name })
 	}
 	for _, e := range r.engines {
-		known.Engines[e.Name] = workloads.EngineWords{
-			Remote: e.Remote, Settings: names(e.Settings), Environment: names(e.Environment), Check: e.CheckSetting,
+		words := workloads.EngineWords{
+			Settings: names(e.Settings), Environment: names(e.Environment), Check: e.CheckSetting,
 		}
+		if e.Remote {
+			words.Settings = append([]string{"contact"}, words.Settings...)
+		}
+		known.Engines[e.Name] = words
 	}
 	return known
 }

@@ -34,6 +34,22 @@ func (q *Parameter) Text(value int) string {
 	return fmt.Sprint(value)
 }
 
+// Parse reads a value as Text writes it.
+func (q *Parameter) Parse(text string) (int, error) {
+	if len(q.Words) > 0 {
+		at := slices.Index(q.Words, text)
+		if at < 0 {
+			return 0, fmt.Errorf("%s: %w", q.Name, strict.Unknown("word", text, q.Words...))
+		}
+		return at + 1, nil
+	}
+	size, err := strict.ParseSize(text)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", q.Name, err)
+	}
+	return int(size), q.Check(int(size))
+}
+
 // Check returns an error that says what a value must be.
 func (q *Parameter) Check(value int) error {
 	if value < q.Least || value > q.Most {

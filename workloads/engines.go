@@ -6,7 +6,6 @@ import (
 	"maps"
 	"net"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,21 +34,12 @@ type Known struct {
 
 // EngineWords are the keys that a workload may have for one engine.
 type EngineWords struct {
-	Remote   bool     // it has nodes to contact
-	Settings []string // names of its driver's settings
+	Settings []string // names of its driver's settings, and "contact" if it has nodes
 	// Environment are the variables that its secrets come from. Each ends with the name
 	// that a setting for it would have, such as PASSWORD.
 	Environment []string
 	// Check says what is wrong with the value of a setting; nil: no value is checked.
 	Check func(setting, value string) error
-}
-
-// settings are the names of all keys of the engine.
-func (e *EngineWords) settings() []string {
-	if e.Remote {
-		return append([]string{contactKey}, e.Settings...)
-	}
-	return e.Settings
 }
 
 const contactKey = "contact"
@@ -87,11 +77,8 @@ func (d *decoder) engines(_ *key, n *yaml.Node, what string) any {
 
 // setting checks a key of an engine's section, and its value.
 func (d *decoder) setting(s strict.Entry, engine string, words *EngineWords) {
-	if s.Name == contactKey && words.Remote {
-		return
-	}
 	if slices.Contains(words.Settings, s.Name) {
-		if words.Check != nil {
+		if words.Check != nil && s.Name != contactKey {
 			err := words.Check(s.Name, s.Value.Value)
 			d.Check(err == nil, s.Value, "engine %s: %v", engine, err)
 		}
@@ -109,7 +96,7 @@ func (d *decoder) setting(s strict.Entry, engine string, words *EngineWords) {
 		}
 		return
 	}
-	d.Meant(s.Key, words.settings(), "unknown setting %q of engine %s", s.Name, engine)
+	d.Meant(s.Key, words.Settings, "unknown setting %q of engine %s", s.Name, engine)
 }
 
 // lastPart is the part after the last _: password for MAILBENCH_CASSANDRA_PASSWORD.
@@ -150,65 +137,35 @@ func CheckContact(s string) error {
 	return nil
 }
 
-// Model is what a workload says of one model: values of the parameters that its schema declares.
-type Model struct {
-	Values map[string]int // of a parameter with words the place of its word, from 1, if words are known
-}
-
-// models reads the parameters of each model.
+// models reads the parameters of each model. Of a parameter with words the value is the place of its word, from 1.
 func (d *decoder) models(_ *key, n *yaml.Node, what string) any {
-	all := map[string]*Model{}
+	all := map[string]map[string]int{}
 	for _, e := range d.Mapping(n, what) {
-		of, ok := d.known.Models[baseOf(e.Name)]
+		parameters, ok := d.known.Models[baseOf(e.Name)]
 		if !ok && d.known.Models != nil {
 			d.Meant(e.Key, slices.Sorted(maps.Keys(d.known.Models)), "unknown model %q", e.Name)
 		}
-		m := &Model{Values: map[string]int{}}
+		values := map[string]int{}
 		for _, v := range d.Mapping(e.Value, "model "+e.Name) {
-			size, err := strict.ParseSize(v.Value.Value)
-			if !d.Check(v.Value.Kind == yaml.ScalarNode && (err == nil || parameterWord.MatchString(v.Value.Value)), v.Value,
-				"models.%s.%s must be a number, a size such as 128KiB or a word, found %s", e.Name, v.Name, strict.Found(v.Value)) {
-				continue
-			}
-			if err == nil {
-				m.Values[v.Name] = int(size)
-			}
-			if ok {
-				d.parameter(of, e.Name, m, v)
+			at := slices.IndexFunc(parameters, func(p *schemas.Parameter) bool { return p.Name == v.Name })
+			switch {
+			case v.Value.Kind != yaml.ScalarNode:
+				d.Fail(v.Value, "models.%s.%s must be a number, a size such as 128KiB or a word, found %s", e.Name, v.Name,
+					strict.Found(v.Value))
+			case !ok: // a word has no place then
+				size, _ := strict.ParseSize(v.Value.Value)
+				values[v.Name] = int(size)
+			case at < 0:
+				d.Meant(v.Key, schemas.Names(parameters), "unknown parameter %q of model %s", v.Name, e.Name)
+			default:
+				value, err := parameters[at].Parse(v.Value.Value)
+				d.Check(err == nil, v.Value, "models.%s.%v", e.Name, err)
+				values[v.Name] = value
 			}
 		}
-		all[e.Name] = m
+		all[e.Name] = values
 	}
 	return all
-}
-
-var parameterWord = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
-
-// parameter finds the value that a model gives to one of its parameters.
-func (d *decoder) parameter(of []*schemas.Parameter, model string, m *Model, v strict.Entry) {
-	var names []string
-	for _, p := range of {
-		names = append(names, p.Name)
-	}
-	at := slices.Index(names, v.Name)
-	if at < 0 {
-		d.Meant(v.Key, names, "unknown parameter %q of model %s", v.Name, model)
-		return
-	}
-	p, value := of[at], v.Value.Value
-	number, numbered := m.Values[v.Name]
-	switch {
-	case len(p.Words) > 0:
-		word := slices.Index(p.Words, value)
-		if m.Values[v.Name] = word + 1; word < 0 {
-			d.Meant(v.Value, p.Words, "models.%s.%s: unknown word %q", model, v.Name, value)
-		}
-	case !numbered:
-		d.Fail(v.Value, "models.%s.%s must be a number, or a size such as 128KiB, found %q", model, v.Name, value)
-	default:
-		err := p.Check(number)
-		d.Check(err == nil, v.Value, "models.%s.%v", model, err)
-	}
 }
 
 // ValuesOf are the parameters that the workload sets for a model: those of a variant, and of its
@@ -216,9 +173,7 @@ func (d *decoder) parameter(of []*schemas.Parameter, model string, m *Model, v s
 func (w *Workload) ValuesOf(model string) map[string]int {
 	values := map[string]int{}
 	for _, name := range []string{baseOf(model), model} {
-		if m := w.Models[name]; m != nil {
-			maps.Copy(values, m.Values)
-		}
+		maps.Copy(values, w.Models[name])
 	}
 	return values
 }

@@ -22,7 +22,7 @@ phases:
 
 var engineWords = map[string]EngineWords{
 	"cassandra": {
-		Remote: true, Settings: []string{"consistency", "replication", "timeout"},
+		Settings:    []string{"contact", "consistency", "replication", "timeout"},
 		Environment: []string{"MAILBENCH_CASSANDRA_USER", "MAILBENCH_CASSANDRA_PASSWORD"},
 		Check: func(setting, value string) error {
 			if setting == "timeout" && value == "soon" {
@@ -31,7 +31,7 @@ var engineWords = map[string]EngineWords{
 			return nil
 		},
 	},
-	"hbase":    {Remote: true},
+	"hbase":    {Settings: []string{"contact"}},
 	"embedded": {},
 }
 

@@ -195,7 +195,7 @@ func init() {
 		"models": {text: "settings", apart: true, read: (*decoder).models, schema: object{
 			"type": "object", "additionalProperties": object{
 				"type":                 "object",
-				"additionalProperties": anyOf(ref("size"), object{"type": "integer", "minimum": 1}, text(parameterWord.String())),
+				"additionalProperties": anyOf(ref("size"), object{"type": "integer", "minimum": 1}, text("^[a-z][a-z0-9-]*$")),
 			},
 		}},
 	}
@@ -245,8 +245,7 @@ func (known Known) paths(w *Workload) (all []string) {
 		below("phases."+w.Phases[i].Name+".", language[w.Phases[i].Kind.String()])
 	}
 	for _, engine := range slices.Sorted(maps.Keys(known.Engines)) {
-		words := known.Engines[engine]
-		for _, setting := range words.settings() {
+		for _, setting := range known.Engines[engine].Settings {
 			all = append(all, "engines."+engine+"."+setting+"=")
 		}
 	}

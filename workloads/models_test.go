@@ -59,7 +59,7 @@ func TestModelsWrong(t *testing.T) {
 		{"models.james.chunk_size=[1]", "models.james.chunk_size must be a number, a size such as 128KiB or a word"},
 		{"models.james.chunk_size=0", "models.james.chunk_size must be from 1KB to 50MB, found 0"},
 		{"models.james.chunk_size=99999999999", "models.james.chunk_size must be from 1KB to 50MB, found 99999999999"},
-		{"models.james.chunk_size=big", "1:25: models.james.chunk_size must be a number, or a size such as 128KiB, found \"big\""},
+		{"models.james.chunk_size=big", "1:25: models.james.chunk_size: \"big\" is not a size"},
 		{"models.james.store=fs-locl", `1:20: models.james.store: unknown word "fs-locl"; did you mean "fs-local"?`},
 		{"models.james.store=2", `models.james.store: unknown word "2"; expected one of db, fs-local`},
 		{"models.james=1", "model james must be"},

@@ -116,7 +116,7 @@ func TestSweepFaults(t *testing.T) {
 
 // An engine's setting at a point is checked as in the workload itself.
 func TestSweepEngines(t *testing.T) {
-	known := Known{Engines: map[string]EngineWords{"cassandra": {Remote: true, Settings: []string{"page_size"}}}}
+	known := Known{Engines: map[string]EngineWords{"cassandra": {Settings: []string{"contact", "page_size"}}}}
 	_, err := known.Parse("swept.yaml", []byte(swept+"sweep: {engines.cassandra.page-size: [100, 1000]}\n"), nil)
 	want := `swept.yaml:8:39: sweep: with engines.cassandra.page-size=100: unknown setting "page-size" of engine cassandra; did you mean "page_size"?`
 	if err == nil || err.Error() != want {

@@ -59,16 +59,16 @@ type Workload struct {
 	Engines map[string]*Engine `key:"engines" form:"engines" doc:"where engines are and how their clients are set; 'mailbench engine show NAME' lists the settings"`
 	Mail    Mail               `key:"mail" form:"mail" doc:"generated messages"`
 	// Patterns are those of the schema that the workload is for; without any, it is for mail.
-	Patterns   Patterns            `key:"patterns" form:"lines" doc:"names of access patterns of a schema: the operations in place of those of mail; 'mailbench run SCHEMA.yaml' fills them in"`
-	Values     map[string]*Values  `key:"values" form:"values" doc:"values of a schema's columns, by table: {orders: {status: {distinct: 5}}}"`
-	Population Population          `key:"population" form:"population" need:"{users: …, folders: …, messages: …}" doc:"who has how much mail before the first operation"`
-	Keys       Keys                `key:"access" form:"access" doc:"which users, folders and messages operations use"`
-	Phases     []Phase             `key:"phases" form:"phases" need:"a list such as [load: {}, settle: {}, measure: {…}]" doc:"the phases in order; the first phase is load"`
-	Expect     []results.Objective `key:"expect" form:"expect" doc:"thresholds of measured phases, such as {list.p99: <20ms, errors: <0.1%}"`
-	Sweep      *Sweep              `key:"sweep" form:"sweep" doc:"a key and its values, to measure how cost grows with it; see 'Sweeps' below"`
-	Models     map[string]*Model   `key:"models" form:"models" doc:"parameters of models, such as {james: {chunk_size: 64KiB}}; 'mailbench models NAME' lists those of a model"`
-	Answer     Answer              `key:"conclusion" form:"conclusion" doc:"sentences that the run completes; see 'Conclusions' below"`
-	Trials     Trials              `key:"trials" form:"trials" doc:"how many trials a run has, and whether they use one store"`
+	Patterns   Patterns                  `key:"patterns" form:"lines" doc:"names of access patterns of a schema: the operations in place of those of mail; 'mailbench run SCHEMA.yaml' fills them in"`
+	Values     map[string]*Values        `key:"values" form:"values" doc:"values of a schema's columns, by table: {orders: {status: {distinct: 5}}}"`
+	Population Population                `key:"population" form:"population" need:"{users: …, folders: …, messages: …}" doc:"who has how much mail before the first operation"`
+	Keys       Keys                      `key:"access" form:"access" doc:"which users, folders and messages operations use"`
+	Phases     []Phase                   `key:"phases" form:"phases" need:"a list such as [load: {}, settle: {}, measure: {…}]" doc:"the phases in order; the first phase is load"`
+	Expect     []results.Objective       `key:"expect" form:"expect" doc:"thresholds of measured phases, such as {list.p99: <20ms, errors: <0.1%}"`
+	Sweep      *Sweep                    `key:"sweep" form:"sweep" doc:"a key and its values, to measure how cost grows with it; see 'Sweeps' below"`
+	Models     map[string]map[string]int `key:"models" form:"models" doc:"parameters of models, such as {james: {chunk_size: 64KiB}}; 'mailbench models NAME' lists those of a model"`
+	Answer     Answer                    `key:"conclusion" form:"conclusion" doc:"sentences that the run completes; see 'Conclusions' below"`
+	Trials     Trials                    `key:"trials" form:"trials" doc:"how many trials a run has, and whether they use one store"`
 	// Source is the workload as YAML with all overrides applied. Digests of the workload
 	// are made from it.
 	Source []byte
