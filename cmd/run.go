@@ -266,7 +266,7 @@ func (f *runFlags) config(known registry, name string) (*run.Config, error) {
 	more = append(more, swept...)
 	c.Overrides = slices.Concat(f.set, f.seed, more)
 	words := known.words()
-	words.ExpectEngines, words.ExpectModels = known.engineNames(), known.modelNames()
+	words.ExpectModels = known.modelNames()
 	for _, m := range c.Models { // models may be variants from files
 		words.ExpectModels = append(words.ExpectModels, m.Name)
 	}

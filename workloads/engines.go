@@ -26,10 +26,9 @@ type Engine struct {
 
 // Known are the names of engines and models that there are. Names whose list is nil are not checked.
 type Known struct {
-	Engines map[string]EngineWords
-	Models  map[string][]*schemas.Parameter
-	// ExpectModels and ExpectEngines are the names that expect may have.
-	ExpectModels, ExpectEngines []string
+	Engines      map[string]EngineWords
+	Models       map[string][]*schemas.Parameter
+	ExpectModels []string // that expect may have: models and their variants
 }
 
 // EngineWords are the keys that a workload may have for one engine.

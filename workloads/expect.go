@@ -3,6 +3,7 @@ package workloads
 import (
 	"cmp"
 	"iter"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -101,7 +102,7 @@ func (d *decoder) selects(section string, n *yaml.Node, o *results.Objective) bo
 	case "models":
 		o.Model, known = n.Value, d.known.ExpectModels
 	case "engines":
-		o.Engine, known = n.Value, d.known.ExpectEngines
+		o.Engine, known = n.Value, slices.Sorted(maps.Keys(d.known.Engines))
 	case "phases":
 		o.Phase = n.Value
 		for p := range d.w.measured("") {

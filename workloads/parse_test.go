@@ -326,7 +326,7 @@ func TestExpect(t *testing.T) {
 		"expect={models: {james: {list.p99: <=30ms}}, p99.9: < 1s, errors: <0.1%}", "expect.list.p99=<20ms", "expect.list.wait.p99.9=<1ms",
 		`expect.engines.hbase.models.james.achieved=">=99%"`, `expect.phases.measure.rate=">100/s"`,
 	}
-	known := Known{ExpectModels: []string{"james"}, ExpectEngines: []string{"hbase"}}
+	known := Known{ExpectModels: []string{"james"}, Engines: map[string]EngineWords{"hbase": {}}}
 	w, err := known.Parse(file, text, overrides)
 	if err != nil {
 		t.Fatal(err)
@@ -342,7 +342,7 @@ func TestExpect(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("read\n%s, want\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	known = Known{ExpectModels: []string{"jame"}, ExpectEngines: []string{"hbas", "embedded"}}
+	known = Known{ExpectModels: []string{"jame"}, Engines: map[string]EngineWords{"hbas": {}, "embedded": {}}}
 	_, err = known.Parse(file, text, overrides)
 	if want := `--set "expect={models: {james: {list.p99: <=30ms}}, p99.9: < 1s, errors: <0.1%}":1:18: unknown model "james" in expect.models; did you mean "jame"?`; err == nil ||
 		!strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), `unknown engine "hbase" in expect.engines; did you mean "hbas"?`) {

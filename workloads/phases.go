@@ -61,7 +61,7 @@ func (d *decoder) phase(n *yaml.Node) *yaml.Node {
 	}
 	p := Phase{Kind: PhaseKind(i), Name: key.Value, Patterns: d.w.Patterns, Number: len(d.w.Phases)}
 	if p.Kind == Interrupt {
-		p.Messages = interruptMessages
+		p.Messages = 5
 	}
 	if i := strict.Find(value, "name"); i >= 0 {
 		p.Name = value.Content[i+1].Value
@@ -95,9 +95,6 @@ func (d *decoder) phase(n *yaml.Node) *yaml.Node {
 	d.w.Phases = append(d.w.Phases, p)
 	return key
 }
-
-// interruptMessages is how many messages an interrupt is about if the file does not say.
-const interruptMessages = 5
 
 // inherit gives a measure phase that leaves its mix out that of the measure phase before it, and a warmup the mix and
 // pace of the measure phase that follows.

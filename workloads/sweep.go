@@ -76,25 +76,19 @@ var notSwept = []string{"version", "name", "description", "seed", "sweep", "expe
 
 // sweepable refuses a key that cost cannot grow with, and values that are no sizes.
 func (d *decoder) sweepable(k *strict.Entry) {
-	name, values, found := k.Name, k.Value.Content, strict.Found(k.Value)
+	values, found := k.Value.Content, strict.Found(k.Value)
 	if k.Value.Kind == yaml.SequenceNode {
 		found = words.Plural(len(values), "value")
 	}
-	rate, remote := strings.CutSuffix(name, ".remote_rate")
-	switch {
-	case k.Value.Kind != yaml.SequenceNode || len(values) < fewestPoints || len(values) > mostPoints:
-		d.Fail(k.Value, "sweep.%s must be a list of %d to %d values, such as [100, 1000, 10000], found %s", name,
-			fewestPoints, mostPoints, found)
-	case slices.Contains(notSwept, strings.Split(name, ".")[0]) || strings.HasSuffix(name, ".name"):
-		d.Fail(k.Key, "%s is not a size that cost may grow with; sweep population.messages, mail.body or another value", name)
-	case remote:
-		d.Fail(k.Key, "%s changes nothing on the embedded engine; sweep %s.rate, which is the rate of all engines then", name,
-			rate)
-	}
+	d.Check(k.Value.Kind == yaml.SequenceNode && len(values) >= fewestPoints && len(values) <= mostPoints, k.Value,
+		"sweep.%s must be a list of %d to %d values, such as [100, 1000, 10000], found %s", k.Name, fewestPoints, mostPoints,
+		found)
+	d.Check(!slices.Contains(notSwept, strings.Split(k.Name, ".")[0]), k.Key,
+		"%s is not a size that cost may grow with; sweep population.messages, mail.body or another value", k.Name)
 	for _, v := range values {
 		d.Check(v.Kind == yaml.ScalarNode && sizeOf(v.Value) > 0, v,
 			"a value of sweep.%s must be a number above 0, with its unit if it has one (1000, 10KB, 5s, 200/s), found %s",
-			name, strict.Found(v))
+			k.Name, strict.Found(v))
 	}
 }
 

@@ -96,7 +96,6 @@ func TestSweepFaults(t *testing.T) {
 		{"{population.messages: [10, 20], mail.bodi: [1KB, 2KB]}", `8:31: sweep: with population.messages=10 mail.bodi=1KB: unknown key "bodi" in mail`},
 		{"{seed: [1, 2]}", "8:9: seed is not a size"},
 		{"{sweep.x: [1, 2]}", "not a size"},
-		{"{phases.measure.remote_rate: [1/s, 2/s]}", "phases.measure.remote_rate changes nothing on the embedded engine; sweep phases.measure.rate"},
 		{"{'': [1, 2]}", "sweep: with =1"},
 		{"{population.messages.x: [1, 2]}", "sweep: with population.messages.x=1"},
 		{"{models.james.chunk_size: [1x, 2KB]}", "must be a number above 0"},

@@ -3,26 +3,6 @@
 // workloads. Package workloads/plan turns them into operations, workloads/messages
 // generates messages, workloads/random draws random values, and workloads/run runs a workload.
 //
-//	version: 1
-//	name: workday
-//	description: One line for the list of workloads.
-//	seed: 1
-//	engines:
-//	  cassandra: {contact: [10.0.0.1, 10.0.0.2:9042], consistency: LOCAL_QUORUM, timeout: 5s}
-//	mail:
-//	  body: {lognormal: {median: 6KB, p99: 200KB}}
-//	  html: 0.4
-//	  attachments: {share: 0.15, count: 1, size: {pareto: {min: 20KB, alpha: 1.2, max: 25MB}}}
-//	  recipients: {zipf: {s: 2, max: 20}}
-//	population: {users: 1000, folders: 6, messages: {lognormal: {median: 200, p99: 5000}}}
-//	access: {users: zipf, folders: latest, messages: latest, deep_share: 0.2}
-//	phases:
-//	  - load: {}
-//	  - settle: {}
-//	  - warmup: {duration: 5s}
-//	  - measure: {duration: 30s, rate: 2000/s, arrivals: poisson, mix: {list: 50, open: 25, deliver: 10, flag: 10, move: 3, delete: 2}}
-//	expect: {list.p99: <20ms, errors: <0.1%, wait.p99: <1ms, models: {james: {list.p99: <50ms}}}
-//
 // "mailbench help workload" is the whole reference. It, the JSON Schema, completion, --set and the
 // decoder walk the tags of the types that hold a workload ([Workload], [Phase], [How]), which
 // describe each key.
