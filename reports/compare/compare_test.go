@@ -300,7 +300,7 @@ func TestOneAfterTheOther(t *testing.T) {
 		change(fresh, "list", slower(tc.factor))
 		c := compared(t, base, fresh, "*", false)
 		if f := figureOf(t, c, "list", "p50"); c.Interleaved || f.Verdict != tc.want {
-			t.Errorf("%g: interleaved %v, %s %s, want %s", tc.factor, c.Interleaved, f.said().Text, f.Verdict, tc.want)
+			t.Errorf("%g: interleaved %v, %s %s, want %s", tc.factor, c.Interleaved, f.Why, f.Verdict, tc.want)
 		}
 	}
 }
@@ -347,7 +347,7 @@ func TestClosedLoop(t *testing.T) {
 	c := compared(t, base, fresh, "*", false)
 	for _, figure := range []string{"rate", "p50"} {
 		if f := figureOf(t, c, "list", figure); f.Verdict != Worse {
-			t.Errorf("%s: %s %s", figure, f.said().Text, f.Verdict)
+			t.Errorf("%s: %s %s", figure, f.Why, f.Verdict)
 		}
 	}
 	// All operations of a loop have one rate: it is shown once.

@@ -28,19 +28,15 @@ func Differences(base, new Side, builds bool) (all, held []string) {
 			if r.Interrupted {
 				all = append(all, name+" was interrupted")
 			}
-			for _, d := range differ(s.Runs[0], r) {
-				all = append(all, d.text(s.Name, name))
-			}
+			own, ofBuild := differ(s.Runs[0], r, s.Name, name)
+			all = append(append(all, own...), ofBuild...)
 		}
 	}
-	for _, d := range differ(base.Runs[0], new.Runs[0]) {
-		if builds && d.ofBuild {
-			held = append(held, d.text(base.Name, new.Name))
-		} else {
-			all = append(all, d.text(base.Name, new.Name))
-		}
+	own, held := differ(base.Runs[0], new.Runs[0], base.Name, new.Name)
+	if all = append(all, own...); builds {
+		return all, held
 	}
-	return all, held
+	return append(all, held...), nil
 }
 
 // Identity is the same for copies of a run, and for no other runs.
@@ -48,35 +44,27 @@ func Identity(r *results.Run) string {
 	return fmt.Sprintf("%q %q %q %q %v %d", r.Machine.ID, r.Workload.SHA256, r.Started, r.Ended, r.Seconds, r.Seed)
 }
 
-// difference is a property in which two runs differ.
-type difference struct {
-	what, base, new string
-	ofBuild         bool // the property belongs to a build, such as a schema
-}
-
-// text names the values of both runs, if the property has any.
-func (d *difference) text(base, new string) string {
-	if d.base+d.new == "" {
-		return d.what
-	}
+// differ lists the properties that must be equal and are not, with the values of both runs. Properties of a build, such
+// as a schema, are apart.
+func differ(a, b *results.Run, base, new string) (all, ofBuild []string) {
 	value := func(v string) string { return cmp.Or(words.OneLine(v), "none") }
-	return fmt.Sprintf("%s: %s in %s, %s in %s", d.what, value(d.base), base, value(d.new), new)
-}
-
-// differ lists the properties that must be equal and are not.
-func differ(a, b *results.Run) (all []difference) {
-	add := func(what, base, new string, ofBuild bool) {
-		if base != new {
-			all = append(all, difference{what, base, new, ofBuild})
+	add := func(what, was, is string, build bool) {
+		text := fmt.Sprintf("%s: %s in %s, %s in %s", what, value(was), base, value(is), new)
+		switch {
+		case was == is:
+		case build:
+			ofBuild = append(ofBuild, text)
+		default:
+			all = append(all, text)
 		}
 	}
-	firstLine := func(of, a, b string, ofBuild bool) { // in which two texts differ
+	firstLine := func(of, a, b string, build bool) { // in which two texts differ
 		for n := 1; a != b; n++ {
 			var was, is string
 			was, a, _ = strings.Cut(a, "\n")
 			is, b, _ = strings.Cut(b, "\n")
 			if was, is = strings.TrimSpace(was), strings.TrimSpace(is); was != is {
-				add(fmt.Sprintf("line %d of %s", n, of), strconv.Quote(was), strconv.Quote(is), ofBuild)
+				add(fmt.Sprintf("line %d of %s", n, of), strconv.Quote(was), strconv.Quote(is), build)
 				return
 			}
 		}
@@ -95,7 +83,7 @@ func differ(a, b *results.Run) (all []difference) {
 			trials := min(len(p.Trials), len(q.Trials)) // one side may have more trials
 			if p.SHA256 != q.SHA256 || p.Name != q.Name || p.Digested != q.Digested ||
 				!slices.Equal(p.Trials[:trials], q.Trials[:trials]) {
-				all = append(all, difference{what: "the operations of phase " + p.Name + " are others"})
+				all = append(all, "the operations of phase "+p.Name+" are others")
 			}
 			add("trace of phase "+p.Name, named("", p.Trace), named("", q.Trace), false) // of the whole file
 		}
@@ -122,7 +110,7 @@ func differ(a, b *results.Run) (all []difference) {
 			add(what, was[engine][name], is[engine][name], engine != "" && name != "durability")
 		}
 	}
-	return all
+	return all, ofBuild
 }
 
 // named is a file with the begin of its checksum.

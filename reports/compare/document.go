@@ -24,11 +24,6 @@ var columns = []document.Column{
 	{Title: "base"},
 	{Title: "new"},
 	{Title: "ratio"},
-	{
-		Page: true, Left: true, Title: "ratio and interval",
-		Help: "line: the interval of the ratio; box: within the limit; dot: the ratio; diamond: equal; arrow: " +
-			"beyond the axis",
-	},
 	{Title: "interval", Rank: 1},
 	{Title: "limit", Rank: 2},
 	{Title: "verdict", Left: true},
@@ -137,9 +132,6 @@ func (c *Comparison) headline(s *document.Section, all, failing []*Figure) {
 	type remark struct{ phase, note string }
 	var remarks []remark
 	for _, cell := range c.Cells {
-		if cell.Why != "" {
-			remarks = append(remarks, remark{cell.Subject.String(), "not compared: " + cell.Why})
-		}
 		for _, note := range cell.Notes {
 			remarks = append(remarks, remark{cell.Subject.String(), note})
 		}
@@ -244,13 +236,13 @@ func (c *Comparison) next(all, failing []*Figure) (text string, trials int) {
 	if len(c.Regressions) > 0 { // a phase that failed
 		return "find the cause", 0
 	}
-	need := map[bool]int{} // trials, of typical latencies and of other metrics that more trials would decide
+	n := 0 // trials that would decide the typical latencies
 	for _, f := range all {
-		if typical := f.Name == "typical"; f.Verdict == CannotTell && (typical || f.Needed <= mostTrials) {
-			need[typical] = max(need[typical], f.Needed)
+		if f.Name == "typical" && f.Verdict == CannotTell {
+			n = max(n, f.Needed)
 		}
 	}
-	switch n := cmp.Or(need[true], need[false]); {
+	switch {
 	case n > mostTrials:
 		return fmt.Sprintf("even %d trials this short would not decide. Use a quiet machine, or longer ones (add "+
 			"--set phases.PHASE.duration=30s):", mostTrials), busyTrials
@@ -279,41 +271,30 @@ func (f *Figure) cells() []document.Cell {
 	if f.Measure.load {
 		name = f.Name
 	}
-	var drawn *document.Range
-	if r := f.Ratio; r != nil && *r > 0 { // the box is within the limit
-		drawn = &document.Range{
-			Low: *r, Quarter: 1 / (1 + f.Limit), Typical: *r, ThreeQuarters: 1 + f.Limit, High: *r, Mean: 1,
-		}
-		if f.Low != nil {
-			drawn.Low, drawn.High, interval = *f.Low, *f.High, bound(*f.Low)+" to "+bound(*f.High)
-		}
+	if f.Low != nil {
+		interval = bound(*f.Low) + " to " + bound(*f.High)
 	}
 	if f.Exact {
 		interval = "exact"
+	}
+	verdict := document.Cell{Text: string(f.Verdict)}
+	switch { // or how many trials it would take to decide
+	case f.Verdict == Worse && f.Gate:
+		verdict = document.Styled("REGRESSION", document.Bad)
+	case f.Verdict == Worse:
+		verdict.Text = "regression, does not fail"
+	case f.Needed > mostTrials:
+		verdict.Text = "too noisy"
+	case f.Needed > 0:
+		verdict.Text = fmt.Sprintf("needs %d trials", f.Needed)
 	}
 	return []document.Cell{
 		{Text: name},
 		{Text: value(f.Base, f.Measure.Text)},
 		{Text: value(f.New, f.Measure.Text)},
 		{Text: value(f.Ratio, func(v float64) string { return fmt.Sprintf("%.3f", v) })},
-		{Range: drawn},
 		{Text: interval},
 		{Text: strconv.FormatFloat(math.Round(1e4*f.Limit)/100, 'g', -1, 64) + "%"},
-		f.said(),
+		verdict,
 	}
-}
-
-// said is the verdict, or how many trials it would take to decide.
-func (f *Figure) said() document.Cell {
-	switch {
-	case f.Verdict == Worse && f.Gate:
-		return document.Styled("REGRESSION", document.Bad)
-	case f.Verdict == Worse:
-		return document.Cell{Text: "regression, does not fail"}
-	case f.Needed > mostTrials:
-		return document.Cell{Text: "too noisy"}
-	case f.Needed > 0:
-		return document.Cell{Text: fmt.Sprintf("needs %d trials", f.Needed)}
-	}
-	return document.Cell{Text: string(f.Verdict)}
 }

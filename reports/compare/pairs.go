@@ -163,6 +163,9 @@ func (c *Cell) check() {
 			c.Why = "each trial ran at the highest rate that it found; \"mailbench report BASE NEW\" has the rates"
 		}
 	}
+	if c.Why != "" {
+		c.note("not compared: %s", c.Why)
+	}
 	for side, all := range numbers {
 		if of := invalid[side]; len(of) > 0 {
 			c.note("%d of %d trials of %s left out of latency (%s)", len(of), len(all), sides[side], of[0])
