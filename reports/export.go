@@ -117,10 +117,18 @@ func (all *junitSuites) write(w io.Writer) error {
 type junitState int
 
 const (
-	passed junitState = iota
-	failed
+	failed junitState = iota
+	passed
 	stopped // an error: what was to be tested did not come to its end
 	skipped
+)
+
+// The states of verdicts and thresholds. Others are failed.
+var (
+	verdictStates = map[results.Verdict]junitState{
+		results.OK: passed, results.Failed: stopped, results.Invalid: skipped,
+	}
+	thresholdStates = map[results.Attainment]junitState{results.Met: passed, results.NoSuch: skipped}
 )
 
 // add adds a test case: a phase, with the trial and segment that are not the first, or a part of it, and what is
@@ -153,18 +161,13 @@ func (s *junitSuite) add(k results.Key, part string, seconds float64, state juni
 
 // cell adds the test cases of a cell and of its objectives.
 func (s *junitSuite) cell(c *results.Cell, excused bool) {
-	state, said := failed, string(c.Verdict)
+	state, said := verdictStates[c.Verdict], string(c.Verdict)
+	if state == failed && excused {
+		state = skipped
+	}
 	var doubts []string
 	for i := range c.Doubts {
 		doubts = append(doubts, "warning: "+words.OneLine(c.Doubts[i].String()))
-	}
-	switch {
-	case c.Verdict == results.OK:
-		state, said = passed, ""
-	case c.Verdict == results.Failed:
-		state = stopped
-	case excused, c.Verdict == results.Invalid:
-		state = skipped
 	}
 	if c.Reason != nil {
 		said = c.Reason.Text
@@ -173,14 +176,7 @@ func (s *junitSuite) cell(c *results.Cell, excused bool) {
 	s.Cases[len(s.Cases)-1].Out = strings.Join(doubts, "; ")
 	for _, a := range c.Objectives {
 		said := strings.TrimSuffix(strings.TrimPrefix(a.Shown+": "+a.Text, ": "), ": ")
-		state := failed
-		switch a.Verdict {
-		case results.Met:
-			state = passed
-		case results.NoSuch:
-			state = skipped
-		}
-		s.add(c.Key, ": "+a.Objective+" "+a.Bound, 0, state, string(a.Verdict), said)
+		s.add(c.Key, ": "+a.Objective+" "+a.Bound, 0, thresholdStates[a.Verdict], string(a.Verdict), said)
 	}
 }
 

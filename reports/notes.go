@@ -98,15 +98,12 @@ func enginesIn(r *results.Run, all bool) []string {
 		if c.Durability != "" {
 			parts = append(parts, "durability "+c.Durability)
 		}
-		names := []string{"replication", "consistency"} // the most important first
-		for _, k := range slices.Sorted(maps.Keys(c.Engines.Settings)) {
-			if all && !strings.HasPrefix(k, "server_") && k != "durability" && !slices.Contains(names, k) {
-				names = append(names, k)
-			}
-		}
-		for _, k := range names {
-			if v := c.Engines.Settings[k]; v != "" {
-				parts = append(parts, k+" "+v)
+		important := []string{"replication", "consistency"}
+		for _, k := range slices.Concat(important, slices.Sorted(maps.Keys(c.Engines.Settings))) {
+			setting := k + " " + c.Engines.Settings[k]
+			shown := slices.Contains(important, k) || all && !strings.HasPrefix(k, "server_") && k != "durability"
+			if shown && c.Engines.Settings[k] != "" && !slices.Contains(parts, setting) {
+				parts = append(parts, setting)
 			}
 		}
 		return joined(parts)

@@ -286,18 +286,16 @@ func Groups(r *results.Run) [][]*results.Cell {
 type Names struct{ engines, trials bool }
 
 func NamesIn(r *results.Run) Names {
+	var all []string
 	var n Names
-	first := ""
-	add := func(engine string, trial int) {
-		first = cmp.Or(first, engine)
-		n.engines, n.trials = n.engines || engine != first, n.trials || trial > 1
-	}
-	for i := range r.Cells {
-		add(r.Cells[i].Engine, r.Cells[i].Trial)
+	for c := range r.All {
+		all, n.trials = append(all, c.Engine), n.trials || c.Trial > 1
 	}
 	for i := range r.Audits { // a run may have audits and no cells
-		add(r.Audits[i].Engine, r.Audits[i].Trial)
+		a := &r.Audits[i]
+		all, n.trials = append(all, a.Engine), n.trials || a.Trial > 1
 	}
+	n.engines = len(slices.Compact(all)) > 1
 	return n
 }
 

@@ -346,38 +346,38 @@ func markdownSentences(line func(string, ...any), all []Sentence) {
 func markdownTable(line func(string, ...any), t *Table) {
 	t = t.With(func(c *Column) bool { return !c.Page })
 	grouped := slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Group != "" })
-	row := func(group string, cell func(i int) string) string {
-		text := "|"
+	row := func(group string, cells []string) {
 		if grouped {
-			text += group + "|"
+			cells = slices.Insert(cells, 0, group)
 		}
-		for i := range t.Columns {
-			text += cell(i) + "|"
-		}
-		return text
+		line("| %s |", strings.Join(cells, " | "))
 	}
-	line("%s", row(" ", func(i int) string { return " " + words.Markdown(t.Columns[i].name()) + " " }))
-	line("%s", row("---", func(i int) string {
+	var titles, sides []string
+	for i := range t.Columns {
+		side := "--:"
 		if t.Columns[i].Left {
-			return "---"
+			side = "---"
 		}
-		return "--:"
-	}))
+		titles, sides = append(titles, words.Markdown(t.Columns[i].name())), append(sides, side)
+	}
+	row("", titles)
+	row("---", sides)
 	for _, r := range t.Rows {
-		text := row(" "+words.Markdown(r.Group)+" ", func(i int) string {
-			cell := words.Markdown(r.Cells[i].Text)
-			switch r.Cells[i].Style {
+		var cells []string
+		for _, c := range r.Cells {
+			text := words.Markdown(c.Text)
+			switch c.Style {
 			case Best, Bad:
-				cell = "**" + cell + "**"
+				text = "**" + text + "**"
 			case Less:
-				cell += Marks[Less]
+				text += Marks[Less]
 			}
-			return " " + cell + " "
-		})
-		if r.Remark != "" {
-			text = strings.TrimSuffix(text, " |") + "<br>" + words.Markdown(r.Remark) + " |"
+			cells = append(cells, text)
 		}
-		line("%s", text)
+		if r.Remark != "" {
+			cells[len(cells)-1] += "<br>" + words.Markdown(r.Remark)
+		}
+		row(words.Markdown(r.Group), cells)
 	}
 	line("")
 }

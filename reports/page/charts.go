@@ -205,17 +205,9 @@ const labelRoom = 44
 func newScale(a *document.Axis, values []float64, from, to float64) scale {
 	low, high := a.From, a.To
 	if low == high {
-		for _, v := range values {
-			if v > 0 && !math.IsInf(v, 1) {
-				high = max(high, v)
-			}
-		}
-		low = high
-		for _, v := range values {
-			if v > 0 {
-				low = min(low, v)
-			}
-		}
+		values = slices.DeleteFunc(values, func(v float64) bool { return v <= 0 || math.IsInf(v, 1) })
+		low, high = slices.Min(append(values, math.Inf(1))), slices.Max(append(values, 0))
+		low = min(low, high)
 	}
 	even := func(v float64) float64 { return v } // on which values that are equally far apart have even distances
 	switch {
