@@ -85,7 +85,7 @@ func page(file string, only []string) error {
 // figures runs a command and writes its answer.
 func figures(args, dir string) (string, error) {
 	fmt.Println("mailbench", args)
-	line := append(strings.Fields(args), "-o", dir, "--no-overhead", "--fail-on=failed", "-q")
+	line := append(strings.Fields(args), "-o", dir, "--fail-on=failed", "-q")
 	cmd := exec.Command("bin/mailbench", line...)
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {

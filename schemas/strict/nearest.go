@@ -43,7 +43,7 @@ var synonyms = map[string]string{
 	"leftover": "orphan_ok", "in": "parent", "refers": "references", "remove": "remove-element",
 
 	"workers": "concurrency", "force": "overwrite", "mail-limit": "max-mail-size", "max-lag": "max-wait",
-	"namespace": "keyspace", "no-audit": "no-verify", "no-floor": "no-overhead",
+	"namespace": "keyspace", "no-audit": "no-verify",
 	"shard": "segment", "shard-timeout": "segment-timeout",
 	"step": "step-time", "fail-over": "threshold",
 

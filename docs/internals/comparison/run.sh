@@ -11,7 +11,7 @@ export LATTE_LOG_DIR=$out
 
 mailbench_turn() {
 	taskset -c "${CPU:-1}" mailbench run "$here/workload.yaml" --schema "$here/events.yaml" -e cassandra --contact "$host" \
-		--trials 1 --no-overhead --set "phases.warmup.duration=${warmup}s" --set "phases.warmup.rate=$rate/s" \
+		--trials 1 --set "phases.warmup.duration=${warmup}s" --set "phases.warmup.rate=$rate/s" \
 		--set "phases.measure.duration=${secs}s" --set "phases.measure.rate=$rate/s" -o "$out/run" >"$out/run.out" 2>"$out/run.err"
 }
 
