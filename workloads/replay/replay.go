@@ -64,19 +64,8 @@ func Open(ctx context.Context, name string) (*Trace, error) {
 		return nil, fmt.Errorf("open trace: %w", err)
 	}
 	defer f.Close()
-	t, first, sum := &Trace{name: name}, math.NaN(), sha256.New()
-	users, folders := map[string]int32{}, map[int32]map[string]int32{} // folders by user
-	err = Read(ctx, name, io.TeeReader(f, sum), func(l *Line, op workloads.Op) error {
-		if len(t.all) == 0 {
-			first = l.Time
-		}
-		if len(t.all) == mostOperations {
-			return fmt.Errorf("more than %d operations; divide the trace into files of whole lines", mostOperations)
-		}
-		t.add(l, op, l.Time-first, users, folders)
-		return nil
-	})
-	t.users = len(users)
+	t, sum := &Trace{name: name}, sha256.New()
+	err = t.read(ctx, io.TeeReader(f, sum))
 	t.SHA256 = hex.EncodeToString(sum.Sum(nil))
 	if err == nil && len(t.all) == 0 {
 		err = fmt.Errorf("trace %s has no operations", name)
@@ -86,7 +75,7 @@ func Open(ctx context.Context, name string) (*Trace, error) {
 
 // add adds an operation, so many seconds after the first.
 func (t *Trace) add(
-	l *Line, op workloads.Op, seconds float64, users map[string]int32, folders map[int32]map[string]int32,
+	l *line, op workloads.Op, seconds float64, users map[string]int32, folders map[int32]map[string]int32,
 ) {
 	user := number(users, l.User)
 	if folders[user] == nil {
@@ -191,8 +180,8 @@ func (t *Trace) Operation(p *plan.Plan, c *plan.Census, n uint64, o *plan.Operat
 	}
 }
 
-// Line is one operation of a trace.
-type Line struct {
+// line is one operation of a trace.
+type line struct {
 	Time       float64  `json:"time"`
 	User       string   `json:"user"`
 	Op         string   `json:"op"`
@@ -217,31 +206,38 @@ type LineError struct {
 
 func (e *LineError) Error() string { return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err) }
 
-// Read calls do for each line of a trace. The error is a LineError if something is wrong in a line.
-func Read(ctx context.Context, name string, r io.Reader, do func(*Line, workloads.Op) error) error {
+// read adds the operations of a file. The error is a LineError if something is wrong in a line.
+func (t *Trace) read(ctx context.Context, r io.Reader) error {
 	in := bufio.NewScanner(r)
 	in.Buffer(make([]byte, 64<<10), maxLine)
-	last, n := math.Inf(-1), 1
+	users, folders := map[string]int32{}, map[int32]map[string]int32{} // folders by user
+	first, last, n := math.NaN(), math.Inf(-1), 1
 	for ; in.Scan() && ctx.Err() == nil; n++ {
 		text := in.Bytes()
 		if len(bytes.TrimSpace(text)) == 0 {
 			continue
 		}
 		l, op, err := parseLine(text)
-		if err == nil && l.Time < last {
+		switch {
+		case err != nil:
+		case l.Time < last:
 			err = fmt.Errorf("time %.15g follows %.15g; expected lines in order of time", l.Time, last)
-		}
-		if last = l.Time; err == nil {
-			err = do(&l, op)
+		case len(t.all) == mostOperations:
+			err = fmt.Errorf("more than %d operations; divide the trace into files of whole lines", mostOperations)
 		}
 		if err != nil {
-			return &LineError{name, n, err}
+			return &LineError{t.name, n, err}
 		}
+		if last = l.Time; len(t.all) == 0 {
+			first = last
+		}
+		t.add(&l, op, last-first, users, folders)
 	}
+	t.users = len(users)
 	if err := in.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return fmt.Errorf("%s:%d: the line has more than %d bytes", name, n, maxLine)
+		return fmt.Errorf("%s:%d: the line has more than %d bytes", t.name, n, maxLine)
 	} else if err != nil {
-		return fmt.Errorf("read trace %s after line %d: %w", name, n-1, err)
+		return fmt.Errorf("read trace %s after line %d: %w", t.name, n-1, err)
 	}
 	return ctx.Err()
 }
@@ -249,7 +245,7 @@ func Read(ctx context.Context, name string, r io.Reader, do func(*Line, workload
 func wholeTo(v, most float64) bool { return v >= 0 && v <= most && v == math.Trunc(v) }
 
 // parseLine reads a line, and checks all that can be checked without the lines before it.
-func parseLine(text []byte) (l Line, op workloads.Op, err error) {
+func parseLine(text []byte) (l line, op workloads.Op, err error) {
 	l.Time = math.NaN() // no number of JSON
 	if err := strict.JSON(text, &l, fields...); err != nil {
 		return l, op, fmt.Errorf("not a line of a trace: %w", err)

@@ -99,10 +99,11 @@ func TestLines(t *testing.T) {
 {"time": 0, "user": "a", "op": "delete", "messages": 2.0, "size": null}` + " \r\n" +
 		`{"time": 10413792000.5, "user": "a", "op": "list"}`
 	var got []string
-	err := Read(t.Context(), "x", strings.NewReader(text), func(l *Line, op workloads.Op) error {
-		got = append(got, fmt.Sprintf("%.1f %s %v %v", l.Time, op, l.Size, l.Messages))
-		return nil
-	})
+	tr := &Trace{name: "x"}
+	err := tr.read(t.Context(), strings.NewReader(text))
+	for _, o := range tr.all {
+		got = append(got, fmt.Sprintf("%.1f %s %v %v", o.due/1e9-62135596800, o.op, o.size, o.messages))
+	}
 	want := "[-62135596800.0 deliver 4711 0 -5.0 deliver 1000 0 0.0 delete 0 2 10413792000.5 list 0 0]"
 	if s := fmt.Sprint(got); err != nil || s != want {
 		t.Errorf("got %s, %v, want %s", s, err, want)
