@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"fmt"
 	"math"
 	"math/bits"
 	"slices"
@@ -113,28 +112,15 @@ func (s *Schedule) when(n float64) time.Duration {
 	}
 }
 
-// AtRate returns the phase as an open loop of perSecond operations a second that lasts so
-// long. A closed loop becomes a Poisson process, and a rate that changes becomes constant.
-// Streams keep their shares. The error says why a phase has no rate to change.
-func AtRate(p workloads.Phase, perSecond float64, length time.Duration) (workloads.Phase, error) {
-	switch {
-	case p.Replay != nil:
-		return p, fmt.Errorf("phase %s replays a trace and has no rate to change", p.Name)
-	case len(p.Streams) == 0:
-		p.Clients = 0
-	case p.Rate.Count == 0:
-		return p, fmt.Errorf("phase %s has streams of clients only, and no rate to change", p.Name)
-	default:
-		factor := perSecond / p.Rate.PerSecond()
-		p.Streams = slices.Clone(p.Streams)
-		for i := range p.Streams {
-			s := &p.Streams[i]
-			s.Rate, s.Shape = workloads.RateOf(factor*s.Rate.PerSecond()), nil
-		}
-	}
-	if p.Arrivals == workloads.Closed {
-		p.Arrivals, p.Think = workloads.Poisson, nil
+// AtRate returns an open loop with perSecond operations a second that lasts so long. A rate that changes becomes
+// constant. Streams keep their shares.
+func AtRate(p workloads.Phase, perSecond float64, length time.Duration) workloads.Phase {
+	factor := perSecond / p.Rate.PerSecond()
+	p.Streams = slices.Clone(p.Streams)
+	for i := range p.Streams {
+		s := &p.Streams[i]
+		s.Rate, s.Shape = workloads.RateOf(factor*s.Rate.PerSecond()), nil
 	}
 	p.Rate, p.Shape, p.Duration, p.Operations = workloads.RateOf(perSecond), nil, length, 0
-	return p, nil
+	return p
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -135,6 +136,9 @@ func (c *Config) Check() error {
 		return errors.New("a sweep cannot be divided among segments; leave one of them out (--set sweep={} leaves a sweep out)")
 	case segments && c.FindMax != nil:
 		return errors.New("--find-max searches with one load generator: leave it out, or leave --segment out")
+	case c.FindMax != nil && !slices.ContainsFunc(c.Workload.Phases, func(p workloads.Phase) bool { return searched(&p) }):
+		return errors.New("--find-max changes the rate of measured phases, and none has one; set it, as in " +
+			"--set phases.measure.rate=200/s")
 	case segments && c.Start.IsZero():
 		return errors.New("segments need a start, the same for all of them")
 	case segments && time.Since(c.Start) > startedMost:

@@ -68,7 +68,7 @@ func (c *Config) estimate(at *point, has int) *Estimate {
 			e.loaded = one.Operations * size
 			one.Seconds = one.Operations * max(1.0/loadMessages, size/loadBytes)
 		case p.Kind == workloads.Measure && c.FindMax != nil:
-			if !searched(w, p) {
+			if !searched(p) {
 				continue
 			}
 			one.Seconds = searchSeconds

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers/crash"
@@ -25,8 +24,6 @@ const (
 	DefaultStep      = 5 * time.Second
 	InProcessStep    = 2 * time.Second // on an engine in this process, which answers in microseconds
 
-	// closedFrom is the first rate for a phase that is a closed loop, in operations a second.
-	closedFrom  = 100
 	longestStep = time.Minute
 	// An operation that starts later than stepMaxWait, or twice the longest bound, is dropped,
 	// and its step fails. Otherwise the backlog of a rate far above capacity would take
@@ -71,18 +68,15 @@ func (c *Config) findMax() results.FindMax {
 	return f
 }
 
-// searched reports whether the search is for a measured phase: one with a rate or, in a workload without
-// any, a closed loop.
-func searched(w *workloads.Workload, p *workloads.Phase) bool {
-	return p.Arrivals != workloads.Closed || !slices.ContainsFunc(w.Phases, func(q workloads.Phase) bool {
-		return q.Kind == workloads.Measure && q.Arrivals != workloads.Closed
-	})
+// searched reports whether --find-max is for a phase: one that is measured at a rate.
+func searched(p *workloads.Phase) bool {
+	return p.Kind == workloads.Measure && p.Arrivals != workloads.Closed && p.Replay == nil
 }
 
-// search finds the highest rate of a measured phase, if it is one to search. Its cell is the last
+// search finds the highest rate of a measured phase, if it has one. Its cell is the last
 // measurement at that rate.
 func (c *combination) search(ctx context.Context, p *workloads.Phase) (err error) {
-	if !searched(c.workload(), p) {
+	if !searched(p) {
 		return nil
 	}
 	r, f := c.runner, c.runner.config.findMax()
@@ -90,9 +84,6 @@ func (c *combination) search(ctx context.Context, p *workloads.Phase) (err error
 		Key: c.key(p.Name), Arrivals: p.Arrivals.String(), Objectives: r.result.Objectives,
 		Default: len(r.config.Workload.Expect) == 0, Max: f.Max, Precision: f.Precision, Steps: []results.SearchStep{},
 	}}
-	if p.Arrivals == workloads.Closed {
-		s.Arrivals = workloads.Poisson.String()
-	}
 	s.From = min(cmp.Or(f.From, s.firstRate()), s.Max)
 	r.result.Searches = append(r.result.Searches, *s.Search)
 	s.Search = &r.result.Searches[len(r.result.Searches)-1]
@@ -129,9 +120,6 @@ func (c *combination) search(ctx context.Context, p *workloads.Phase) (err error
 // has its operations within its usual length: lower rates would take most of a minute.
 func (s *maxSearch) firstRate() float64 {
 	rate := s.phase.Rate.PerSecond()
-	if s.phase.Arrivals == workloads.Closed {
-		rate = closedFrom
-	}
 	if s.on.target.Caps.InProcess {
 		rate = max(rate, math.Round(stepOperations/InProcessStep.Seconds()))
 	}
@@ -151,11 +139,7 @@ func (s *maxSearch) step(ctx context.Context, rate float64) (results.SearchStep,
 			return step, err
 		}
 	}
-	drawn, err := plan.AtRate(*s.phase, rate, s.length(rate))
-	if err != nil {
-		return step, err
-	}
-	drawn = s.on.fresh(drawn)
+	drawn := s.on.fresh(plan.AtRate(*s.phase, rate, s.length(rate)))
 	var last drive.Progress
 	spec := s.on.spec(&drawn, s.on.blank(&drawn), plan.StreamOf(s.on.workload(), &drawn, s.on.at.census), 0)
 	spec.Log = nil // the interval log would have the windows of some twenty phases
@@ -165,7 +149,7 @@ func (s *maxSearch) step(ctx context.Context, rate float64) (results.SearchStep,
 			s.progress(what, d)
 		}
 	}
-	err = drive.Drive(ctx, s.on.target, spec)
+	err := drive.Drive(ctx, s.on.target, spec)
 	step.Cell = *spec.Cell
 	if step.Cell.Timeline = nil; err != nil && ctx.Err() == nil {
 		step.Cell.Error = err.Error()
