@@ -76,11 +76,7 @@ type client struct {
 }
 
 // clear empties the operation. Its buffers and its client stay.
-func (o *Operation) clear() {
-	recipients, by := o.Recipients[:0], o.client
-	*o = Operation{}
-	o.Recipients, o.client = recipients, by
-}
+func (o *Operation) clear() { *o = Operation{Recipients: o.Recipients[:0], client: o.client} }
 
 // Plan makes the operations of one stream of a phase: a pure function of (seed, n), so
 // that a run replays exactly. It does not change once made; all workers share

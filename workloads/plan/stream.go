@@ -43,7 +43,7 @@ type Recorded interface {
 // StreamOf returns the operations of a warm-up or a measured phase. If the census is that of a
 // segment, it returns those of the segment's users.
 func StreamOf(w *workloads.Workload, p *workloads.Phase, c *Census) Stream {
-	s := &merged{phase: *p, open: p.Arrivals != workloads.Closed}
+	s := &merged{phase: *p}
 	streams := p.Streams
 	if len(streams) == 0 {
 		streams = []workloads.Phase{*p}
@@ -60,7 +60,6 @@ func StreamOf(w *workloads.Workload, p *workloads.Phase, c *Census) Stream {
 // its number.
 type merged struct {
 	phase workloads.Phase
-	open  bool
 	parts []part
 
 	mu      sync.Mutex
@@ -82,7 +81,7 @@ type part struct {
 
 // Next implements Stream.
 func (s *merged) Next(now time.Duration, o *Operation) (due time.Duration, ok bool) {
-	if !s.open {
+	if !s.Open() {
 		return 0, s.closed(now, o)
 	}
 	var v visit
@@ -207,7 +206,7 @@ func (s *merged) closed(now time.Duration, o *Operation) bool {
 }
 
 // Open implements Stream.
-func (s *merged) Open() bool { return s.open }
+func (s *merged) Open() bool { return s.phase.Arrivals != workloads.Closed }
 
 // Span implements Stream. A schedule of so many operations ends one interval of the
 // mean rate after the last.
@@ -215,7 +214,7 @@ func (s *merged) Span() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case !s.open || s.next == 0:
+	case !s.Open() || s.next == 0:
 		return 0
 	case s.phase.Duration > 0:
 		return s.phase.Duration

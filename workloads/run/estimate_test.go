@@ -48,7 +48,7 @@ func TestTimeLeft(t *testing.T) {
 // A few messages of the load, of which some are large by chance, say little about those of the phases.
 func TestDisk(t *testing.T) {
 	c := config(t, newFake(), `
-  - measure: {clients: 1, operations: 1000, mix: {deliver: {weight: 1, size: 1KB}, list: 1}}
+  - measure: {rate: 1000/s, operations: 1000, mix: {deliver: {weight: 1, size: 1KB}, list: 1}}
 `)
 	c.Workload.Mail.Attachments.Share, c.Workload.Mail.Attachments.Size = 0.15, random.Pareto{Low: 20e3, Alpha: 1.2, High: 5e6}
 	c.Mail = messages.NewGenerator(c.Workload)
