@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -60,18 +61,23 @@ func (r registry) onSchema(
 }
 
 func newSchemaDiagram(known registry) *cobra.Command {
-	kind := diagram.Logical
+	kind, format := diagram.Logical, "svg"
 	var to output
 	c := known.onSchema("diagram", func(cmd *cobra.Command, s *schemas.Schema, name string) error {
-		text, err := diagram.Mermaid(s, kind)
-		if err != nil {
+		var text bytes.Buffer
+		write := diagram.SVG
+		if format == "mermaid" {
+			write = diagram.Mermaid
+		}
+		if err := write(&text, s, kind); err != nil {
 			return usagef("%s: %w", name, err)
 		}
-		return to.write(cmd.OutOrStdout(), []byte(text), page.Ours, name)
+		return to.write(cmd.OutOrStdout(), text.Bytes(), page.Ours, name)
 	})
 	f := c.Flags()
 	f.Var(oneOf(&kind, diagram.Kinds, "kind"), "kind",
 		"the `KIND` of diagram: logical, physical or workflow")
+	f.Var(oneOf(&format, []string{"svg", "mermaid"}, "format"), "format", "`FORMAT` svg or mermaid")
 	to.bindOutput(f, "write the diagram to this `FILE`, or to standard output (-)", aFileThere)
 	return c
 }

@@ -1,5 +1,5 @@
-// Package diagram draws a schema as a design document shows it: as Mermaid text, which wikis and code hosts show as a
-// picture.
+// Package diagram draws a schema as a design document shows it: as SVG for a
+// page, or as Mermaid text for a wiki.
 //
 // [Logical] and [Physical] are Chebotko diagrams (Chebotko, Kashlev, Lu: "A Big
 // Data Modeling Methodology for Apache Cassandra", IEEE BigData 2015). Each
@@ -19,6 +19,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strconv"
@@ -45,90 +46,170 @@ var Kinds = []Kind{Logical, Physical, Workflow}
 var ErrNoWorkflow = errors.New("the schema declares no workflow; add one after its patterns, such as workflow: " +
 	"{folders: page, page: message}")
 
-// Mermaid is the diagram as a Mermaid flowchart: boxes, and an arrow for each read from the boxes that yield its
-// arguments. A read with a label that needs none comes from a circle.
-func Mermaid(s *schemas.Schema, k Kind) (string, error) {
-	if k == Workflow && len(s.Workflow) == 0 {
-		return "", ErrNoWorkflow
-	}
-	var out strings.Builder
-	out.WriteString("flowchart LR\n")
-	box := func(name, title string, lines ...string) {
-		text := strings.Join(append([]string{"<b>" + entities(title) + "</b>"}, lines...), "<br/>")
-		fmt.Fprintf(&out, "  %s[\"%s\"]\n", name, text)
-	}
-	queries, boxes := Queries(s), map[any]string{} // the boxes of tables, or of reads
-	for i, q := range queries {
-		if p := q.Pattern; k == Workflow {
-			boxes[q] = fmt.Sprint("q", i)
-			box(boxes[q], q.Label+" "+p.Name, entities(p.Kind.String()+" "+p.Table.Name))
-		}
-	}
-	for _, t := range s.Tables {
-		if k != Workflow && !t.Header() { // a row header has nothing to show
-			boxes[t] = fmt.Sprint("t", len(boxes))
-			box(boxes[t], t.Name, lines(t, k)...)
-		}
-	}
-	for i, q := range queries {
-		to, arrow := boxes[q], "-->"
-		if k != Workflow {
-			to, arrow = boxes[q.Pattern.Table], "-->|"+q.Label+"|"
-		}
-		var from []string
-		for _, before := range q.Before {
-			of := boxes[before]
-			if k != Workflow {
-				of = boxes[before.Pattern.Table]
-			}
-			if !slices.Contains(from, of) {
-				from = append(from, of)
-			}
-		}
-		if k != Workflow && len(from) == 0 {
-			from = []string{fmt.Sprintf("s%d((\" \"))", i)}
-		}
-		for _, of := range from {
-			fmt.Fprintf(&out, "  %s %s %s\n", of, arrow, to)
-		}
-	}
-	return out.String(), nil
+// graph is a diagram as boxes and the reads that lead to them. Both formats are written from it.
+type graph struct {
+	title, doc string
+	letter     string // begins the names of boxes in Mermaid
+	boxes      []*box
+	reads      []*read
+	queries    []*Query
+	symbols    string // explains parts of boxes
+
+	columns [][]*box // the boxes in the order of the reads that lead to them; the first has those without a read, too
+	depth   int      // of the reads that lead to the last column
+	lanes   int      // the number of arrows that do not lead to the next column
 }
 
-// lines are the lines of a table: key, static and plain columns, and what indexes sort by if that is more than one
-// column. Extensions of the source design have a †.
-func lines(t *schemas.Table, k Kind) (all []string) {
-	add := func(name, typ, part, addition string) {
-		text := entities(strings.TrimSpace(name + " " + typ))
-		if addition != "" {
-			text = "<i>" + text + " †</i>"
-		}
-		if part != "" {
-			text += " &nbsp;<b>" + entities(part) + "</b>"
-		}
-		all = append(all, text)
+// box is a table, or a read of the workflow.
+type box struct {
+	title string
+	lines []line
+
+	column, ports, outs int // its column; how many reads lead to it, and how many arrows leave it
+	x, y, w, h, types   int // its place in the SVG, and where the types of its columns begin
+}
+
+// line is one line of a box.
+type line struct {
+	name, typ, part string
+	rule            bool // a new section begins above it
+	nested          bool // it only names the table that this one is nested in
+}
+
+// read leads to a box, from others or from outside of the diagram.
+type read struct {
+	label string // "" in a workflow
+	to    *box
+	port  int // its number among the reads that lead to the box
+	from  []arrow
+}
+
+// arrow begins at a box.
+type arrow struct {
+	from *box
+	out  int // its number among the arrows that leave the box
+	lane int // its number, from 1, among the arrows that neither lead to the next column nor to their own box
+}
+
+// extension ends the names of extensions of the source design.
+const extension = " †"
+
+func marked(name, addition string) string {
+	if addition != "" {
+		name += extension
 	}
+	return name
+}
+
+// write writes the diagram in a format.
+func write(w io.Writer, s *schemas.Schema, k Kind, format func(g *graph) string) error {
+	if k == Workflow && len(s.Workflow) == 0 {
+		return ErrNoWorkflow
+	}
+	g := &graph{doc: s.Doc, queries: Queries(s), depth: -1}
+	if k == Workflow {
+		g.title, g.letter = s.Name+": workflow of reads", "q"
+		of := make(map[*Query]*box)
+		for _, q := range g.queries {
+			p := q.Pattern
+			of[q] = &box{title: q.Label + " " + p.Name, lines: []line{{name: p.Kind.String() + " " + p.Table.Name}}}
+			g.boxes = append(g.boxes, of[q])
+			g.read(q, "", func(q *Query) *box { return of[q] })
+		}
+	} else {
+		g.title, g.letter, g.symbols = s.Name+": "+string(k)+" data model", "t", symbols
+		of := make(map[*schemas.Table]*box)
+		for _, t := range s.Tables {
+			if !t.Header() { // a row header has nothing to show
+				of[t] = &box{title: marked(t.Name, t.Addition), lines: lines(t, k)}
+				g.boxes = append(g.boxes, of[t])
+			}
+		}
+		for _, q := range g.queries {
+			g.read(q, q.Label, func(q *Query) *box { return of[q.Pattern.Table] })
+		}
+	}
+	for _, b := range g.boxes { // tables that no read leads to
+		if b.ports == 0 {
+			g.place(b, 0)
+		}
+	}
+	if _, err := io.WriteString(w, format(g)); err != nil {
+		return fmt.Errorf("write diagram: %w", err)
+	}
+	return nil
+}
+
+const symbols = "K partition key; C↑ C↓ clustering column, ascending or descending; S static; IDX secondary index; " +
+	"++ counter; {…} set; […] list; <…> map; † extension (not in the source design); " +
+	"without an arrow: the workflow does not read the table."
+
+// read adds a read, after the reads that yield its arguments. The first one that leads to a box places it.
+func (g *graph) read(q *Query, label string, of func(*Query) *box) {
+	to := of(q)
+	if to.ports == 0 {
+		column := len(g.columns)
+		if q.Depth == g.depth {
+			column--
+		}
+		g.depth = q.Depth
+		g.place(to, column)
+	}
+	r := &read{label: label, to: to, port: to.ports}
+	to.ports++
+	for _, before := range q.Before {
+		b := of(before)
+		if slices.ContainsFunc(r.from, func(a arrow) bool { return a.from == b }) {
+			continue
+		}
+		a := arrow{from: b, out: b.outs}
+		if b != to {
+			b.outs++
+			if b.column+1 != to.column {
+				g.lanes++
+				a.lane = g.lanes
+			}
+		}
+		r.from = append(r.from, a)
+	}
+	g.reads = append(g.reads, r)
+}
+
+func (g *graph) place(b *box, column int) {
+	if column == len(g.columns) {
+		g.columns = append(g.columns, nil)
+	}
+	b.column = column
+	g.columns[column] = append(g.columns[column], b)
+}
+
+// lines returns the lines of a table: key, static and plain columns, and what
+// indexes sort by if that is more than one column.
+func lines(t *schemas.Table, k Kind) (ls []line) {
 	if t.Parent != nil {
-		all = append(all, "<i>"+entities("in "+t.Parent.Name)+"</i>")
+		ls = append(ls, line{name: "in " + t.Parent.Name, nested: true})
 	}
-	for _, c := range slices.Concat(t.Key(), t.Static, t.Columns) {
-		name, typ := c.Name, c.Type.String()
-		if k == Logical {
-			around := brackets[c.Type.Kind]
-			name, typ = around[0]+c.Name+around[1], ""
+	for _, section := range [][]*schemas.Column{t.Key(), slices.Concat(t.Static, t.Columns)} {
+		for i, c := range section {
+			l := line{name: c.Name, typ: c.Type.String(), part: part(t, c), rule: i == 0 && len(ls) > 0}
+			if k == Logical {
+				around := brackets[c.Type.Kind]
+				l.name, l.typ = around[0]+c.Name+around[1], ""
+			}
+			l.name = marked(l.name, c.Addition)
+			ls = append(ls, l)
 		}
-		add(name, typ, part(t, c), c.Addition)
 	}
 	for _, x := range t.Indexes {
 		if len(x.Columns) < 2 {
 			continue
 		}
-		add(x.Name, "", "IDX", x.Addition)
+		ls = append(ls, line{name: marked(x.Name, x.Addition), part: "IDX", rule: true})
 		for _, c := range x.Columns {
-			add(c.Column.Name, "", direction(c.Desc), "")
+			ls = append(ls, line{name: "  " + c.Column.Name, part: direction(c.Desc)})
 		}
 	}
-	return all
+	return ls
 }
 
 // brackets mark the names of collections in a diagram without types.
@@ -159,6 +240,49 @@ func direction(desc bool) string {
 		return "↓"
 	}
 	return "↑"
+}
+
+// Mermaid writes the diagram as a Mermaid flowchart.
+func Mermaid(w io.Writer, s *schemas.Schema, k Kind) error { return write(w, s, k, (*graph).mermaid) }
+
+// mermaid returns the boxes, and an arrow for each read from the boxes that yield its arguments. A read with a label
+// that needs none comes from a circle.
+func (g *graph) mermaid() string {
+	var out strings.Builder
+	out.WriteString("flowchart LR\n")
+	names := make(map[*box]string)
+	for i, b := range g.boxes {
+		names[b] = fmt.Sprint(g.letter, i)
+		parts := []string{"<b>" + entities(strings.TrimSuffix(b.title, extension)) + "</b>"}
+		for _, l := range b.lines {
+			name, added := strings.CutSuffix(l.name, extension)
+			text := entities(strings.TrimSpace(name + " " + l.typ))
+			switch {
+			case added:
+				text = "<i>" + text + extension + "</i>"
+			case l.nested:
+				text = "<i>" + text + "</i>"
+			}
+			if l.part != "" {
+				text += " &nbsp;<b>" + entities(l.part) + "</b>"
+			}
+			parts = append(parts, text)
+		}
+		fmt.Fprintf(&out, "  %s[\"%s\"]\n", names[b], strings.Join(parts, "<br/>"))
+	}
+	for i, r := range g.reads {
+		arrow := "-->"
+		if r.label != "" {
+			arrow += "|" + r.label + "|"
+		}
+		if r.label != "" && len(r.from) == 0 {
+			fmt.Fprintf(&out, "  s%d((\" \")) %s %s\n", i, arrow, names[r.to])
+		}
+		for _, a := range r.from {
+			fmt.Fprintf(&out, "  %s %s %s\n", names[a.from], arrow, names[r.to])
+		}
+	}
+	return out.String()
 }
 
 // entities writes any text so that neither Mermaid nor HTML sees more than text in
