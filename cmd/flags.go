@@ -292,8 +292,6 @@ func meant(cmd *cobra.Command, flag string, known []string) string {
 		return "schema lint --cql FILE --queries FILE"
 	case cmd.Name() == "fit" && flag == "trace": // which it had
 		return "a phase with replay: {trace: FILE}"
-	case cmd.Name() == "validate" && flag == "resume":
-		return "--sample, with another --seed each time"
 	case cmd.Name() != "run":
 		return ""
 	}

@@ -60,7 +60,7 @@ func TestGuessed(t *testing.T) {
 		t.Errorf("models has no --set: %s", err)
 	}
 	for line, want := range map[string]string{ // names of an earlier design, of the glossary, and of other places
-		"schema explain --queries q.cql": "use schema lint", "schema validate james --resume f": "use --sample", "run --max-lag 5s": `"--max-wait"`, "run --step 5s": `"--step-time"`,
+		"schema explain --queries q.cql": "use schema lint", "run --max-lag 5s": `"--max-wait"`, "run --step 5s": `"--step-time"`,
 		"run --shard 1/2": `"--segment"`, "run --shard-timeout 5s": `"--segment-timeout"`, "run --audit": "use --verify", "run --audit=only --data d": "use --verify", "run --set expect.lag.p99=<1ms": `"wait.p99"`,
 		"run --set 'expect={lag.p99: <1ms, open.lag.p99: <1ms}'": `"wait.p99"`,
 		"run --mail-limit 3GB": `"--max-mail-size"`, "compare a b --fail-over 5%": `"--threshold"`,

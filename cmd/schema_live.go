@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -16,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/private"
 	"github.com/mailbench/mailbench/drivers/validate"
 	"github.com/mailbench/mailbench/reports/screen"
 	"github.com/mailbench/mailbench/schemas"
@@ -244,6 +246,7 @@ func newSchemaValidate(known registry) *cobra.Command {
 	flags.Var(parsed(&f.rate, workloads.ParseRate), "rate-limit",
 		"read at most `RATE` rows, such as 5000/s, with all workers together")
 	flags.Var(duration(&f.pace.Latency, time.Millisecond, time.Hour), "pause-on-latency", "pause when a read, such as one of a page of rows, takes longer than `TIME`, such as 200ms")
+	flags.StringVar(&f.check.Resume, "resume", "", "save progress in `FILE`, and continue an interrupted check from it")
 	flags.BoolVar(&f.noAudit, "no-verify", false, "skip the model's own verification")
 	bindJSON(flags, "print the report as JSON")
 	flags.BoolVarP(&f.silent, "quiet", "q", false, "no progress")
@@ -271,6 +274,7 @@ func (f *validateFlags) run(
 	bar := screen.NewBar(cmd.ErrOrStderr(), f.silent)
 	f.pace.Rate = f.rate.PerSecond()
 	f.check.Pace, f.check.Note, f.check.Blobs, f.check.Exact = &f.pace, bar.Show, f.blobs, f.exact
+	f.check.Open = func(s *schemas.Schema) (*validate.Journal, error) { return f.journal(cmd.Context(), st, s) }
 	if !isFile(name) && !f.noAudit {
 		picked, err := known.pickModels([]string{name})
 		if err != nil {
@@ -299,4 +303,35 @@ func (f *validateFlags) print(cmd *cobra.Command, v *subject.Validated) error {
 		return statusError{exitData, fmt.Errorf("data of %s on %s is broken (verification of the model)", v.Schema, v.Engine)}
 	}
 	return nil
+}
+
+// journal opens the file of --resume.
+func (f *validateFlags) journal(
+	ctx context.Context, st drivers.Store, s *schemas.Schema,
+) (_ *validate.Journal, err error) {
+	store := f.engine + ", mailbench's own " + s.Name
+	for _, where := range [][2]string{{"data ", f.data}, {"namespace ", f.namespace}, {"keyspace ", f.keyspace}} {
+		if where[1] != "" {
+			store = f.engine + ", " + where[0] + where[1]
+		}
+	}
+	of := validate.Of{Store: store, Sample: f.check.Sample, Seed: f.check.Seed}
+	if known, ok := st.(drivers.Identified); ok {
+		of.Tables, err = known.Identity(ctx, s)
+	} else if f.data != "" {
+		of.Tables, err = filepath.Abs(f.data)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--resume: %w", err)
+	}
+	j, err := validate.OpenJournal(f.check.Resume, of, s)
+	switch {
+	case err == nil:
+		return j, nil
+	case errors.Is(err, private.ErrLocked):
+		return nil, fmt.Errorf("--resume %s: it is %w; wait for that check, or name another file", f.check.Resume, err)
+	case errors.As(err, new(*fs.PathError)):
+		return nil, fmt.Errorf("--resume: %w", err)
+	}
+	return nil, usagef("--resume %s: %w; name another file, or remove it to begin again", f.check.Resume, err)
 }

@@ -71,11 +71,15 @@ func TestAuth(t *testing.T) {
 	schema := filepath.Join(dir, "boxes.yaml")
 	m.mailbench(t, exitOK, at("schema", "import", "--queries", queries, "-o", schema)...)
 	m.mailbench(t, exitOK, at("schema", "diff", schema)...)
-	out := m.mailbench(t, exitOK, at("schema", "validate", schema, "--rate-limit", "100000/s", "--pause-on-latency", "30s")...)
+	file := filepath.Join(dir, "check")
+	out := m.mailbench(t, exitOK, at("schema", "validate", schema, "--rate-limit", "100000/s", "--pause-on-latency", "30s", "--resume", file)...)
 	for _, want := range []string{"messages  105 ", "At most 100000 rows a second were read.", "No pause: ", ": 0 rows broken, 0 orphaned"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("validate does not say %q:\n%s", want, out)
 		}
+	}
+	if left, _ := filepath.Glob(file + "*"); len(left) > 0 {
+		t.Errorf("a check that is whole leaves %q", left)
 	}
 
 	reader := connect(role, "secret")

@@ -249,10 +249,20 @@ type Bulk interface {
 // Splitter is a store that can divide a scan. Several sessions read the parts at the
 // same time. A sample of a table is some of the parts. Every store but null is one.
 type Splitter interface {
-	// Split divides a scan into at most n statements, and at least one, which take its arguments and yield the rows of
-	// a range each. Their order is that of the engine's keys. They are fewer than n where the engine does not know
-	// where to divide. A row that is written after Split is in one of them, too.
-	Split(ctx context.Context, scan Statement, n int) ([]Statement, error)
+	// Split divides a scan into at most n ranges, and at least one: two keys in hexadecimal each. Their order is that
+	// of the engine's keys. They are fewer than n where the engine does not know where to divide. A row that is
+	// written after Split is in one of them, too.
+	Split(ctx context.Context, scan Statement, n int) (ranges []string, err error)
+	// Within returns a statement for each of the ranges, which takes the scan's arguments and yields its rows in that
+	// range. Another process can read the rest of a scan.
+	Within(ctx context.Context, scan Statement, ranges []string) ([]Statement, error)
+}
+
+// Identified is a store that distinguishes a schema's tables from those of another cluster that have the same names.
+type Identified interface {
+	// Identity returns what only these tables, or only this cluster, have. It stays the same whichever node
+	// answers.
+	Identity(ctx context.Context, s *schemas.Schema) (string, error)
 }
 
 // Skipper is a tolerant session that leaves out what is stored in the tables of a schema

@@ -237,6 +237,25 @@ func (s *Store) remove(ctx context.Context, keyspace string, o *plan.Owner) erro
 	return s.alter(ctx, "DROP KEYSPACE IF EXISTS "+cql.Quote(keyspace))
 }
 
+// Identity implements drivers.Identified: the ids that Cassandra gave the tables when they were made.
+func (s *Store) Identity(ctx context.Context, sch *schemas.Schema) (string, error) {
+	return plan.Call(s.Gate, "read the ids of tables", func() (string, error) {
+		found, err := s.find(ctx, sch)
+		if err != nil {
+			return "", err
+		}
+		var all []string
+		p := found.(*place)
+		for _, td := range p.Tables {
+			if td.Live != nil {
+				all = append(all, td.Name+" "+td.Live.ID)
+			}
+		}
+		slices.Sort(all)
+		return strings.Join(all, ", "), nil
+	})
+}
+
 // readKnown reads which options the cluster knows, by the columns of its system tables and the settings of a node.
 func (c *cluster) readKnown(ctx context.Context) error {
 	const query = "SELECT column_name FROM system_schema.columns WHERE keyspace_name = 'system_schema' AND " +

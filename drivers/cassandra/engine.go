@@ -67,13 +67,14 @@ type Store struct {
 }
 
 var (
-	_ drivers.Store     = (*Store)(nil)
-	_ drivers.Describer = (*Store)(nil)
-	_ drivers.Settler   = (*Store)(nil)
-	_ drivers.Observer  = (*Store)(nil)
-	_ drivers.Admin     = (*Store)(nil)
-	_ drivers.Splitter  = (*Store)(nil)
-	_ drivers.Tracer    = (*Store)(nil)
+	_ drivers.Store      = (*Store)(nil)
+	_ drivers.Describer  = (*Store)(nil)
+	_ drivers.Identified = (*Store)(nil)
+	_ drivers.Settler    = (*Store)(nil)
+	_ drivers.Observer   = (*Store)(nil)
+	_ drivers.Admin      = (*Store)(nil)
+	_ drivers.Splitter   = (*Store)(nil)
+	_ drivers.Tracer     = (*Store)(nil)
 )
 
 // Engine returns the engine's entry for the list of engines.

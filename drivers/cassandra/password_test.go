@@ -277,6 +277,7 @@ func TestPasswordHidden(t *testing.T) {
 		"apply":      func() error { return st.Apply(t.Context(), sch) },
 		"inspect":    func() error { _, err := st.Inspect(t.Context(), "flags"); return err },
 		"compare":    func() error { _, err := st.Compare(t.Context(), sch); return err },
+		"identity":   func() error { _, err := st.Identity(t.Context(), sch); return err },
 		"namespaces": func() error { _, err := st.Namespaces(t.Context()); return err },
 		"describe":   func() error { _, err := st.Describe(t.Context(), "k"); return err },
 		"prepared":   func() error { _, err := st.Prepared(t.Context(), "k"); return err },

@@ -256,14 +256,21 @@ func (m *machine) divide(table *schemas.Table, n int) {
 		return
 	}
 	p, st := m.scanOf(table)
-	parts, err := sp.Split(m.ctx, st, n)
+	ranges, err := sp.Split(m.ctx, st, n)
 	if err != nil {
 		m.fail.Fatalf("split %s into %d: %v", table.Name, n, err)
 	}
-	what := fmt.Sprintf("%s in %d of %d parts", table.Name, len(parts), n)
+	what := fmt.Sprintf("%s in %d of %d parts", table.Name, len(ranges), n)
+	parts, err := sp.Within(m.ctx, st, ranges)
+	if err != nil {
+		m.fail.Fatalf("%s within %q: %v", what, ranges, err)
+	}
 	filled := m.sameScan(what, p, parts...)
 	if len(parts) == 0 || len(parts) > n || n > 1 && len(m.ref.rows[table]) >= 24 && filled < 2 {
 		m.fail.Fatalf("%s: %d of them have rows", what, filled)
+	}
+	if _, err := sp.Within(m.ctx, st, []string{"nothing"}); err == nil {
+		m.fail.Fatalf("%s within no range: no error", table.Name)
 	}
 }
 

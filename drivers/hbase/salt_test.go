@@ -80,7 +80,11 @@ func TestSalt(t *testing.T) {
 		expect("a list", []int{2, 0}, w.numbers("some", idOf(i), drivers.ListOf([]drivers.Value{n(2), n(5), n(0)})))
 		expect("a nested table", []int{7}, w.numbers("parts", idOf(i), n(1)))
 	}
-	parts, err := st.Split(t.Context(), w.prepare("scan"), 5)
+	ranges, err := st.Split(t.Context(), w.prepare("scan"), 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, err := st.Within(t.Context(), w.prepare("scan"), ranges)
 	if err != nil || len(parts) < 3 {
 		t.Fatalf("%d parts, %v; expected some", len(parts), err)
 	}

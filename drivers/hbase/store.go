@@ -35,12 +35,13 @@ type Store struct {
 }
 
 var (
-	_ drivers.Store    = (*Store)(nil)
-	_ drivers.Settler  = (*Store)(nil)
-	_ drivers.Observer = (*Store)(nil)
-	_ drivers.Admin    = (*Store)(nil)
-	_ drivers.Splitter = (*Store)(nil)
-	_ drivers.Tracer   = (*Store)(nil)
+	_ drivers.Store      = (*Store)(nil)
+	_ drivers.Settler    = (*Store)(nil)
+	_ drivers.Observer   = (*Store)(nil)
+	_ drivers.Admin      = (*Store)(nil)
+	_ drivers.Splitter   = (*Store)(nil)
+	_ drivers.Identified = (*Store)(nil)
+	_ drivers.Tracer     = (*Store)(nil)
 )
 
 // Engine returns the engine's entry for the list of engines.
@@ -141,6 +142,14 @@ func (s *Store) Stored(sch *schemas.Schema) (*schemas.Schema, error) {
 		return nil, fmt.Errorf("schema %s: %w", sch.Name, err)
 	}
 	return l.stored(), nil
+}
+
+// Identity implements drivers.Identified: the id that HBase gave the cluster when it first started.
+func (s *Store) Identity(ctx context.Context, _ *schemas.Schema) (string, error) {
+	return plan.Call(&s.Gate, "read the cluster's id", func() (string, error) {
+		status, err := s.status(ctx)
+		return status.GetClusterId().GetClusterId(), err
+	})
 }
 
 // Prepare implements drivers.Store.

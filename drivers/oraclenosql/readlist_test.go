@@ -164,12 +164,16 @@ func TestParts(t *testing.T) {
 		}
 		return nil
 	})
-	parts, err := st.Split(t.Context(), scan, 3) // there are no keys to divide the halves
+	ranges, err := st.Split(t.Context(), scan, 3) // there are no keys to divide the halves
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(parts) != 2 {
-		t.Fatalf("%d parts, expected 2", len(parts))
+	if want := []string{":6d", "6d:"}; !slices.Equal(ranges, want) {
+		t.Fatalf("ranges %q, expected %q", ranges, want)
+	}
+	parts, err := st.Within(t.Context(), scan, ranges)
+	if err != nil {
+		t.Fatal(err)
 	}
 	if want := len(users) + len(parts); prepared != want {
 		t.Errorf("%d queries are prepared, expected %d: each once", prepared, want)

@@ -3,7 +3,10 @@ package plan
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/keys"
@@ -90,26 +93,50 @@ type Ranges[S Statement] struct {
 	Part func(ctx context.Context, scan S, from, to []byte) (S, error)
 }
 
-// Split implements drivers.Splitter.
-func (r *Ranges[S]) Split(ctx context.Context, scan drivers.Statement, n int) ([]drivers.Statement, error) {
-	return Call(r.Calls, "split pattern "+scan.Pattern().Name, func() (parts []drivers.Statement, err error) {
+// Split implements drivers.Splitter. It writes the two keys of a range in hexadecimal, and nothing for the table's
+// beginning or end.
+func (r *Ranges[S]) Split(ctx context.Context, scan drivers.Statement, n int) ([]string, error) {
+	return Call(r.Calls, "split pattern "+scan.Pattern().Name, func() (ranges []string, err error) {
 		st, err := r.own(scan)
 		if err != nil {
 			return nil, err
 		}
 		at, err := r.Divide(ctx, st, n)
+		from := ""
+		for _, key := range append(at, nil) {
+			to := hex.EncodeToString(key)
+			ranges = append(ranges, from+":"+to)
+			from = to
+		}
+		return ranges, err
+	})
+}
+
+// Within implements drivers.Splitter.
+func (r *Ranges[S]) Within(ctx context.Context, scan drivers.Statement, ranges []string) ([]drivers.Statement, error) {
+	return Call(r.Calls, "split pattern "+scan.Pattern().Name, func() (parts []drivers.Statement, err error) {
+		st, err := r.own(scan)
 		if err != nil {
 			return nil, err
 		}
-		var from []byte
-		for _, to := range append(at, nil) { // nil is the table's beginning or end
-			part, err := r.Part(ctx, st, from, to)
+		for _, text := range ranges {
+			var ends [2][]byte // nil is the table's beginning or end
+			low, high, ok := strings.Cut(text, ":")
+			for i, end := range []string{low, high} {
+				key, err := hex.DecodeString(end)
+				if ok = ok && err == nil; len(key) > 0 {
+					ends[i] = key
+				}
+			}
+			if !ok {
+				return nil, fmt.Errorf("%q is no range of keys in hexadecimal, such as 0a:1f", text)
+			}
+			part, err := r.Part(ctx, st, ends[0], ends[1])
 			if err != nil {
 				return nil, err
 			}
-			part.base().from, part.base().to = from, to
+			part.base().from, part.base().to = ends[0], ends[1]
 			parts = append(parts, part)
-			from = to
 		}
 		return parts, nil
 	})

@@ -24,7 +24,12 @@ type reader struct {
 	sides   []*side
 	skips   drivers.Skipper // nil if the session leaves no rows out
 
-	batch        *rawpebble.Batch // of records that are not yet in the database; nil: there are none
+	// The part that is read.
+	of           recordOf
+	part         *donePart
+	own          findings
+	written      uint32           // records
+	batch        *rawpebble.Batch // of records that are not yet in the journal; nil: there are none
 	entry, value []byte           // of the last one
 }
 
@@ -72,8 +77,10 @@ func tolerant(store drivers.Store) (drivers.Session, error) {
 	return session, nil
 }
 
-// read reads one part.
+// read reads one part, adds what it finds to the check's, and notes that in the journal.
 func (r *reader) read(ctx context.Context, st drivers.Statement) error {
+	r.own.by = make(map[About]*Finding)
+	r.part, r.written, r.batch = &donePart{Round: r.of.round}, 0, nil
 	n := 0
 	err := r.session.Read(ctx, st, nil, func(row []drivers.Value) error {
 		if n++; n%countEvery == 0 {
@@ -85,29 +92,38 @@ func (r *reader) read(ctx context.Context, st drivers.Statement) error {
 	if r.skips != nil {
 		rows, keys := r.skips.Skipped()
 		for _, key := range keys {
-			r.found.add(About{r.scan.Table.Name, Marker, "row", false}, rows, 0, 0,
+			r.own.add(About{r.scan.Table.Name, Marker, "row", false}, rows, 0, 0,
 				fmt.Sprintf("row key %q has cells and no marker: mailbench did not write it and does not read it "+
 					"(hints: {hbase: {marker: none}} declares a table without one)", key))
 			rows = 0 // they are counted once
 		}
 	}
+	var unwritten error
 	for _, s := range r.sides {
-		err = cmp.Or(err, r.flush(s))
+		unwritten = cmp.Or(unwritten, r.flush(s))
 	}
-	return errors.Join(err, r.commit())
+	err = errors.Join(err, unwritten)
+	r.part.Findings = r.own.all()
+	r.found.merge(r.part.Findings...)
+	if err != nil {
+		return err
+	}
+	return r.end()
 }
 
 func (r *reader) progress() {
 	cost := r.session.Take()
 	r.rows.Add(cost.RowsRead)
 	r.bytes.Add(cost.BytesRead)
+	r.part.Rows += cost.RowsRead
+	r.part.Bytes += cost.BytesRead
 }
 
 // row checks one row.
 func (r *reader) row(ctx context.Context, row []drivers.Value) error {
 	for i, c := range r.scan.Columns {
 		if check, what := fault(&c.Type, &row[i]); check != "" && (c.Role != schemas.Static || r.scan.Static) {
-			r.found.add(About{r.scan.Table.Name, check, c.Name, false}, 1, 0, 0,
+			r.own.add(About{r.scan.Table.Name, check, c.Name, false}, 1, 0, 0,
 				fmt.Sprintf("%s: %s", appendKey(nil, r.scan.Columns[:r.key], row), what))
 			if check == Decode && i < r.key {
 				break // a key that cannot be decoded makes all its columns Broken

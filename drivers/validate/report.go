@@ -39,6 +39,9 @@ type Table struct {
 	Seconds float64 `json:"seconds"`
 	Parts   int     `json:"parts"`
 	Read    int     `json:"parts_read"`
+	// Earlier of these parts, with RowsEarlier of the rows, were read by a process before this one.
+	Earlier     int   `json:"parts_read_earlier,omitempty"`
+	RowsEarlier int64 `json:"rows_earlier,omitempty"`
 }
 
 // Finding is what one check found in one table.
@@ -117,19 +120,28 @@ const Examples = 5
 
 // add counts rows of a finding. It keeps the Examples that come first by their text.
 func (f *findings) add(about About, rows, missing, drift int64, example string) {
+	f.merge(Finding{about, rows, missing, drift, []string{example}})
+}
+
+// merge adds findings.
+func (f *findings) merge(all ...Finding) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	x := f.by[about]
-	if x == nil {
-		x = &Finding{About: about}
-		f.by[about] = x
-	}
-	x.Rows += rows
-	x.Missing += missing
-	x.Drift += drift
-	if at, known := slices.BinarySearch(x.Examples, example); !known && at < Examples {
-		x.Examples = slices.Insert(x.Examples, at, example)
-		x.Examples = x.Examples[:min(len(x.Examples), Examples)]
+	for _, own := range all {
+		x := f.by[own.About]
+		if x == nil {
+			x = &Finding{About: own.About}
+			f.by[own.About] = x
+		}
+		x.Rows += own.Rows
+		x.Missing += own.Missing
+		x.Drift += own.Drift
+		for _, example := range own.Examples {
+			if at, known := slices.BinarySearch(x.Examples, example); !known && at < Examples {
+				x.Examples = slices.Insert(x.Examples, at, example)
+				x.Examples = x.Examples[:min(len(x.Examples), Examples)]
+			}
+		}
 	}
 }
 
@@ -153,9 +165,12 @@ func (r *Report) WriteText(w io.Writer, width int) error {
 		if t.Read < t.Parts {
 			part = fmt.Sprintf("%d of %d parts", t.Read, t.Parts)
 		}
+		if t.Earlier > 0 {
+			part += fmt.Sprintf(", %d before", t.Earlier)
+		}
 		perSecond := "-"
 		if t.Seconds > 0 {
-			perSecond = strconv.FormatFloat(float64(t.Rows)/t.Seconds, 'f', 0, 64)
+			perSecond = strconv.FormatFloat(float64(t.Rows-t.RowsEarlier)/t.Seconds, 'f', 0, 64)
 		}
 		rows = append(rows, []string{
 			name, strconv.FormatInt(t.Rows, 10), words.Size(float64(t.Bytes)), part, seconds(t.Seconds), perSecond,

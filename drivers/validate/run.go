@@ -7,7 +7,7 @@
 //
 // It reads each table once, in parts that several sessions read at the same time,
 // and never writes to the store. For a row that takes part in a reference or count of
-// the schema, it writes a record to a Pebble database in Config.Dir: a digest of the
+// the schema, it writes a record to a Pebble database in Config.Dir, or to the journal: a digest of the
 // row's variables, and its key if a finding may name the row. The database sorts the records by digest, so
 // that those with the same variables are next to each other. So memory is bounded however large the store
 // is, and the database takes 40 to 150 bytes for each row that takes part.
@@ -25,6 +25,8 @@ package validate
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -35,6 +37,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -44,7 +47,8 @@ import (
 
 // Config says how a check is run.
 type Config struct {
-	// Dir is an empty folder for records. Run leaves it empty. "" is for small stores: records are in memory.
+	// Dir is an empty folder for records, if there is no journal. Run leaves it empty. "" is for small stores: records
+	// are in memory.
 	Dir string
 	// Workers is how many sessions read at once; 0 is 4.
 	Workers int
@@ -56,6 +60,8 @@ type Config struct {
 	Memory int64
 	// Pace bounds the reads of the store; nil: nothing does.
 	Pace *Pace
+	// Journal is what an interrupted check is resumed from; nil: it cannot be. It needs a drivers.Splitter.
+	Journal *Journal
 	// Progress, if set, is called now and then, from one goroutine at a time.
 	Progress func(Progress)
 }
@@ -67,10 +73,9 @@ type check struct {
 	schema  *schemas.Schema
 	rules   []*rule
 	found   findings
-	records *records
 	rows    atomic.Int64
 	bytes   atomic.Int64
-	scratch int64 // the most bytes that the records had
+	scratch int64 // the most bytes that the journal had
 	began   time.Time
 }
 
@@ -83,6 +88,10 @@ const defaultMemory = 8 << 20
 func Run(ctx context.Context, store drivers.Store, s *schemas.Schema, cfg Config) (*Report, error) {
 	if store.Capabilities().Discards {
 		return nil, fmt.Errorf("validate: %s stores nothing that could be checked", store.Capabilities().Engine)
+	}
+	if _, ok := store.(drivers.Splitter); cfg.Journal != nil && !ok {
+		return nil, fmt.Errorf("validate: %s does not report the ranges of a scan, so a check of it cannot be resumed",
+			store.Capabilities().Engine)
 	}
 	cfg.Workers, cfg.Sample = cmp.Or(cfg.Workers, 4), cmp.Or(cfg.Sample, 1)
 	cfg.Memory, cfg.Pace = cmp.Or(cfg.Memory, defaultMemory), cmp.Or(cfg.Pace, new(Pace))
@@ -105,18 +114,20 @@ func Run(ctx context.Context, store drivers.Store, s *schemas.Schema, cfg Config
 }
 
 func (c *check) run(ctx context.Context, r *Report) (err error) {
-	folder := ""
-	if c.Dir != "" {
-		folder = filepath.Join(c.Dir, "records")
-		if err := os.Mkdir(folder, 0o700); err != nil {
+	if c.Journal == nil {
+		c.Journal = &Journal{fs: vfs.NewMem()}
+		if c.Dir != "" {
+			c.Journal = &Journal{folder: filepath.Join(c.Dir, "records")}
+			if err := os.Mkdir(c.Journal.folder, 0o700); err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, os.RemoveAll(c.Journal.folder)) }()
+		}
+		if err := c.Journal.open(c.Memory); err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+		defer func() { err = errors.Join(err, c.Journal.Close()) }()
 	}
-	if c.records, err = openRecords(folder, c.Memory); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, c.records.db.Close()) }()
 	for _, t := range c.schema.Tables {
 		if t.Header() {
 			continue
@@ -138,7 +149,7 @@ func (c *check) run(ctx context.Context, r *Report) (err error) {
 			r.Unchecked = append(r.Unchecked, x.table.Name+": "+string(x.about.Check)+" "+x.Name)
 		}
 	}
-	c.scratch = max(c.scratch, c.records.size())
+	c.scratch = max(c.scratch, c.Journal.size())
 	return c.join(ctx)
 }
 
@@ -156,16 +167,21 @@ const (
 	mostParts = 1000
 )
 
+// journalParts is into how many parts a table is divided at least if a check can go on with the rest.
+const journalParts = 256
+
 // table reads one table.
 func (c *check) table(ctx context.Context, scan *schemas.Pattern) (t Table, err error) {
 	t = Table{Name: scan.Table.Name, Static: scan.Static}
 	began, rows, bytes := time.Now(), c.rows.Load(), c.bytes.Load()
-	chosen, of, err := c.divide(ctx, scan)
+	chosen, plan, err := c.divide(ctx, scan)
 	if err != nil {
 		return t, err
 	}
-	t.Parts, t.Read = of, len(chosen)
-	work := make(chan drivers.Statement, len(chosen))
+	t.Earlier = len(plan.done)
+	t.Parts, t.Read = plan.Of, len(chosen)+t.Earlier
+	t.RowsEarlier = c.rows.Load() - rows
+	work := make(chan part, len(chosen))
 	for _, p := range chosen {
 		work <- p
 	}
@@ -175,7 +191,7 @@ func (c *check) table(ctx context.Context, scan *schemas.Pattern) (t Table, err 
 	g, ctx := errgroup.WithContext(ctx)
 	for range min(c.Workers, len(chosen)) {
 		g.Go(func() error {
-			return crash.Guard(func() error { return c.worker(ctx, scan, work, &left) })
+			return crash.Guard(func() error { return c.worker(ctx, scan, work, plan, &left) })
 		})
 	}
 	done := make(chan error, 1)
@@ -188,7 +204,7 @@ func (c *check) table(ctx context.Context, scan *schemas.Pattern) (t Table, err 
 			t.Rows, t.Bytes, t.Seconds = c.rows.Load()-rows, c.bytes.Load()-bytes, time.Since(began).Seconds()
 			return t, err
 		case <-tick.C:
-			c.scratch = max(c.scratch, c.records.size())
+			c.scratch = max(c.scratch, c.Journal.size())
 			c.progress(scan.Table.Name, t.Read-int(left.Load()), t.Read)
 		}
 	}
@@ -204,37 +220,82 @@ func (c *check) progress(table string, part, of int) {
 	}
 }
 
-// divide prepares a scan in parts, and returns those to read: all of them, or those of a sample, at least one.
-func (c *check) divide(ctx context.Context, scan *schemas.Pattern) (chosen []drivers.Statement, of int, err error) {
+// part is a part of a table, with its number in the journal.
+type part struct {
+	st     drivers.Statement
+	number uint32
+}
+
+// divide prepares a scan in parts, as the journal has it, and returns those to read. It adds what was found in the
+// parts that an earlier process has read.
+func (c *check) divide(ctx context.Context, scan *schemas.Pattern) (left []part, plan *partition, err error) {
 	st, err := c.store.Prepare(ctx, scan)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
+	}
+	known := func(p *partition) bool { return p.Table == scan.Table.Name && p.Static == scan.Static }
+	if i := slices.IndexFunc(c.Journal.plans, known); i >= 0 {
+		plan = c.Journal.plans[i]
+	} else if plan, err = c.split(ctx, scan, st); err != nil {
+		return nil, nil, err
 	}
 	all := []drivers.Statement{st}
 	if sp, ok := c.store.(drivers.Splitter); ok {
-		n := c.Workers * parts
-		if c.Sample < 1 {
-			n = int(min(math.Ceil(samples/c.Sample), mostParts))
+		if all, err = sp.Within(ctx, st, plan.Ranges); err != nil {
+			return nil, nil, err
 		}
+	}
+	for i, st := range all {
+		done := plan.done[uint32(i)]
+		if done == nil {
+			left = append(left, part{st, uint32(i)})
+			continue
+		}
+		c.rows.Add(done.Rows)
+		c.bytes.Add(done.Bytes)
+		c.found.merge(done.Findings...)
+	}
+	return left, plan, nil
+}
+
+// split divides a scan and chooses the parts to read: all of them, or those of a sample, at least one. It notes
+// that in the journal.
+func (c *check) split(ctx context.Context, scan *schemas.Pattern, st drivers.Statement) (*partition, error) {
+	all := []string{":"} // the whole table
+	if sp, ok := c.store.(drivers.Splitter); ok {
+		n := c.Workers * parts
+		switch {
+		case c.Sample < 1:
+			n = int(min(math.Ceil(samples/c.Sample), mostParts))
+		case c.Journal.file != "":
+			n = max(n, journalParts)
+		}
+		var err error
 		if all, err = sp.Split(ctx, st, n); err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 		if len(all) == 0 { // else nothing would be read, and nothing be wrong
-			return nil, 0, fmt.Errorf("the engine divides table %s into no parts", scan.Table.Name)
+			return nil, fmt.Errorf("the engine divides table %s into no parts", scan.Table.Name)
 		}
 	}
 	n := max(int(math.Round(float64(len(all))*c.Sample)), 1)
 	order := rand.New(rand.NewPCG(c.Seed, 0)).Perm(len(all))[:n]
 	slices.Sort(order)
-	for _, at := range order {
-		chosen = append(chosen, all[at])
+	j := c.Journal
+	plan := &partition{
+		Table: scan.Table.Name, Static: scan.Static, Of: len(all), number: uint32(len(j.plans)), done: map[uint32]*donePart{},
 	}
-	return chosen, len(all), nil
+	for _, at := range order {
+		plan.Ranges = append(plan.Ranges, all[at])
+	}
+	j.plans = append(j.plans, plan)
+	b, err := json.Marshal(plan)
+	return plan, errors.Join(err, j.set(binary.BigEndian.AppendUint32([]byte{planKey}, plan.number), b))
 }
 
 // worker reads parts of a table until none is left.
 func (c *check) worker(
-	ctx context.Context, scan *schemas.Pattern, work <-chan drivers.Statement, left *atomic.Int64,
+	ctx context.Context, scan *schemas.Pattern, work <-chan part, plan *partition, left *atomic.Int64,
 ) (err error) {
 	r, err := c.newReader(ctx, scan)
 	if err != nil {
@@ -246,8 +307,9 @@ func (c *check) worker(
 			err = errors.Join(err, r.second.Close())
 		}
 	}()
-	for part := range work {
-		if err := r.read(ctx, part); err != nil {
+	for p := range work {
+		r.of = recordOf{c.Journal.round, plan.number, p.number}
+		if err := r.read(ctx, p.st); err != nil {
 			return err
 		}
 		left.Add(-1)

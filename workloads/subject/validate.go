@@ -19,11 +19,14 @@ import (
 
 // Validation says how to check a store, which may be anyone's: by its schema, and then by the model's own verification.
 type Validation struct {
-	validate.Config               // Run sets its Dir and Progress
+	validate.Config               // Run sets its Dir, Journal and Progress
 	Model           *models.Model // whose verification follows if all of the store was read; nil: none
 	Blobs           string        // the folder of what the model keeps outside of the engine, if that is known
 	Exact           bool          // no operation on the store is known to have been interrupted
 	Note            func(string)  // gets the progress, from one goroutine at a time
+	// Resume is the file of the journal from which an interrupted check continues, and Open opens it; "": there is none.
+	Resume string
+	Open   func(*schemas.Schema) (*validate.Journal, error)
 }
 
 // Validated is what a check has found. Fields of its JSON are added, never removed.
@@ -39,14 +42,27 @@ type Validated struct {
 	Audit   *Verification `json:"audit,omitempty"`
 	Stopped string        `json:"stopped,omitempty"` // the error at which the check of the schema ended
 	Skipped []string      `json:"skipped,omitempty"` // what mailbench adds to the source design and the store does not have
+	resume  string        // the file with which a check that has stopped goes on
 }
 
 // Run checks a store that is open for reading only. With an error it returns what was found until then, or nil.
 func (c Validation) Run(ctx context.Context, st drivers.Store, s *schemas.Schema) (v *Validated, err error) {
 	s, skipped, err := applyOwn(ctx, st, s)
+	if err == nil && c.Resume != "" {
+		c.Journal, err = c.Open(s)
+	}
 	if err != nil {
 		return nil, err
 	}
+	defer func() {
+		switch {
+		case c.Journal == nil:
+		case err == nil:
+			err = c.Journal.Remove()
+		default: // the same command continues it
+			err = errors.Join(err, c.Journal.Close())
+		}
+	}()
 	folder, err := scratch.Temporary()
 	if err != nil {
 		return nil, err
@@ -68,7 +84,7 @@ func (c Validation) Run(ctx context.Context, st drivers.Store, s *schemas.Schema
 	}
 	switch {
 	case err != nil:
-		v.Stopped = err.Error()
+		v.Stopped, v.resume = err.Error(), c.Resume
 	case c.Model != nil && c.Sample == 1:
 		c.Note("verification of the model")
 		v.Audit, err = c.verify(ctx, st, s, audit.Rows(s, report))
@@ -85,6 +101,9 @@ func (v *Validated) WriteText(w io.Writer, room int) {
 	_ = v.Report.WriteText(w, room)
 	if v.Stopped != "" {
 		fmt.Fprintf(w, "\nThe check ended here, and references and counts were not compared: %s\n", v.Stopped)
+		if v.resume != "" {
+			fmt.Fprintf(w, "Run the same command to continue: %s has the ranges that were read.\n", v.resume)
+		}
 	}
 	if len(v.Skipped) > 0 {
 		fmt.Fprintf(w, "\nExtensions of the schema that the store does not have, skipped: %s.\n",

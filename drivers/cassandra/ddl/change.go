@@ -90,7 +90,7 @@ func (r Rows) table(row map[string]any, own mark) *TableDefinition {
 	name, settings := field[string](row, "table_name"), readSettings(row)
 	t := &schemas.Table{Name: own.Table, Hints: map[string]map[string]string{EngineName: settings}}
 	live := &TableDefinition{
-		Table: t, Name: name, Comment: field[string](row, "comment"), settings: settings,
+		Table: t, Name: name, Comment: field[string](row, "comment"), settings: settings, ID: fmt.Sprint(row["id"]),
 	}
 	roles := map[string]struct {
 		role schemas.Role

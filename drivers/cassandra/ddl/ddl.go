@@ -108,6 +108,7 @@ type TableDefinition struct {
 	indexes     map[string]*IndexDefinition // those of the schema that are made: two may be the same one
 
 	// Of a table that is there.
+	ID     string // Cassandra gives each new table another one
 	Marked bool
 }
 
