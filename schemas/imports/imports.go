@@ -26,6 +26,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/alecthomas/participle/v2/lexer"
@@ -64,7 +65,8 @@ func Import(keyspace string, sources ...Source) (*Result, error) {
 	}
 	scripts := make([]cql.Script, len(sources))
 	for i, s := range sources {
-		scripts[i] = cql.Parse(s.File, strings.ToValidUTF8(s.Text, "\uFFFD")) // the schema file is UTF-8
+		text := strings.ToValidUTF8(s.Text, "\uFFFD") // the schema file is UTF-8
+		scripts[i] = cql.Parse(s.File, fromLog(text))
 		im.res.Unread = append(im.res.Unread, scripts[i].Unread...)
 		im.res.Passed = append(im.res.Passed, scripts[i].Passed...)
 	}
@@ -238,7 +240,7 @@ func Read(most int64, names ...string) (all []Source, err error) {
 		for _, file := range files {
 			text, err := plainfile.Read(file, most)
 			if at := bytes.IndexByte(text, 0); at >= 0 {
-				err = fmt.Errorf("%s is no text: it has a zero at byte %d; expected CQL", file, at)
+				err = fmt.Errorf("%s is no text: it has a zero at byte %d; expected CQL, or a log as text", file, at)
 			}
 			if err != nil {
 				return nil, fmt.Errorf("read CQL: %w", err)
@@ -291,4 +293,110 @@ func (r *Result) Summary() string {
 	return fmt.Sprintf("%s: %s, %s from %s; %s kept as text, not checked (other)", r.Schema.Name,
 		words.Plural(len(r.Schema.Tables), "table"), words.Plural(len(r.Schema.Patterns), "pattern"),
 		words.Plural(len(r.Read), "statement"), words.Plural(carried, "setting"))
+}
+
+// Logs of Cassandra that have statements among other lines. fromLog leaves each statement on its lines
+// and makes all other lines empty, so that findings point at the log.
+//
+// A full query log as "fqltool dump" prints it:
+//
+//	Type: single-query
+//	Query start time: 1700000000000
+//	…
+//	Query: SELECT id FROM messages WHERE box = ?
+//	Values:
+//	00000000 62 6f 78 …
+//
+// An audit log, also as log4j and "auditlogviewer" write it:
+//
+//	user:a|host:…|timestamp:1700000000000|type:SELECT|category:QUERY|ks:shop|scope:messages|operation:SELECT …
+var (
+	dumped  = regexp.MustCompile(`(?m)^Type: (single-query|batch)\r?\nQuery start time: `)
+	audited = regexp.MustCompile(`(?m)user:.*\|timestamp:\d+\|type:\w+\|category:(\w+)` +
+		`(?:\|batch:([^|]*))?(?:\|ks:([^|]*))?(?:\|scope:[^|]*)?\|operation:(.*)$`)
+	others = regexp.MustCompile(`(?i)^\s*(create|alter|drop|truncate|grant|revoke|list|use|describe)\s`) // none of an application's
+	// another begins what is no line of the statement above it: its values, an entry, a line of auditlogviewer, or
+	// another line of Cassandra's own log.
+	another = regexp.MustCompile(`user:.*\|timestamp:\d+\|type:\w+\|category:\w+|^(Type|LogMessage): |^Values:\s*$|` +
+		`^(TRACE|DEBUG|INFO|WARN|ERROR) +(\[|\d{4}-)`)
+)
+
+// logged is a statement in a log.
+type logged struct {
+	line   int
+	text   string
+	before string // what begins it, or its batch: USE, BEGIN BATCH
+	from   int    // the line of that
+	batch  string // of which batch it is a part, or ""
+}
+
+// fromLog returns the statements of a log as CQL, equal ones once, or text that is no log as it is.
+func fromLog(text string) string {
+	if !dumped.MatchString(text) && !audited.MatchString(text) {
+		return text
+	}
+	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	out, seen := make([]string, len(lines)), make(map[string]bool)
+	for all, n := entries(lines), 0; len(all) > 0; all = all[n:] {
+		first := all[0]
+		for n = 1; n < len(all) && first.batch != "" && all[n].batch == first.batch; n++ {
+		}
+		whole := first.before
+		for _, st := range all[:n] {
+			whole += st.text
+		}
+		if seen[whole] {
+			continue
+		}
+		seen[whole] = true
+		end := 0
+		for _, st := range all[:n] {
+			end = st.line + copy(out[st.line:], strings.Split(st.text, "\n")) - 1
+		}
+		if out[first.from] = first.before + out[first.from]; first.batch != "" {
+			out[end] += " APPLY BATCH;"
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+// entries returns what reads, writes or is prepared. A batch of an audit log that a driver sent is an entry that says
+// so, and one for each part.
+func entries(lines []string) (all []logged) {
+	var batch logged // of a dump
+	for i := 0; i < len(lines); i++ {
+		text, dumped := strings.CutPrefix(lines[i], "Query: ")
+		kind, begins := strings.CutPrefix(lines[i], "Batch type: ")
+		m := audited.FindStringSubmatch(lines[i])
+		st, accesses := batch, false
+		switch {
+		case dumped && batch.batch == "":
+			st.from, accesses = i, !others.MatchString(text)
+		case dumped:
+			accesses = true
+		case m != nil:
+			text = m[4]
+			st = logged{from: i, batch: m[2]}
+			accesses = slices.Contains([]string{"QUERY", "DML", "PREPARE"}, m[1]) && !strings.HasPrefix(text, "BatchId:[")
+			if m[3] != "" {
+				st.before = "USE " + cql.Quote(m[3]) + "; "
+			}
+			if m[2] != "" {
+				st.before += "BEGIN BATCH "
+			}
+		case begins:
+			batch = logged{before: "BEGIN " + strings.TrimSpace(kind) + " BATCH", from: i, batch: strconv.Itoa(i)}
+		case strings.HasPrefix(lines[i], "Type: "):
+			batch = logged{}
+		}
+		if !accesses {
+			continue
+		}
+		for st.line = i; i+1 < len(lines) && !another.MatchString(lines[i+1]); i++ {
+			text += "\n" + lines[i+1]
+		}
+		st.text = strings.TrimRight(text, "; \r\n") + ";"
+		all = append(all, st)
+	}
+	return all
 }
