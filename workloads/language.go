@@ -64,8 +64,8 @@ func sectionOf(name, doc string, of any, tags ...string) section {
 
 func (s *section) add(k key) { s.keys, s.names = append(s.keys, k), append(s.names, k.name) }
 
-// define has the keys of the section that an operation knows.
-func (s section) define(op Op) (its section) {
+// forOp has the keys of the section that an operation knows.
+func (s section) forOp(op Op) (its section) {
 	for _, k := range s.keys {
 		if len(k.of) == 0 || slices.Contains(k.of, op.String()) {
 			its.add(k)

@@ -209,7 +209,7 @@ func (d *decoder) mix(p *Phase, n *yaml.Node, where string) {
 			weight.Value = "weight"
 			body = &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{&weight, e.Value}}
 		}
-		d.section(body, name+" in mix of "+where, &p.How[op], language["mix"].define(op))
+		d.section(body, name+" in mix of "+where, &p.How[op], language["mix"].forOp(op))
 		p.Mix[op] = p.How[op].Weight
 	}
 	if p.Mix == (Mix{}) && len(d.Errs) == faults {
@@ -258,7 +258,7 @@ func (d *decoder) steps(s *Session, n *yaml.Node, where string, others ...string
 // step reads how an operation of a session is done.
 func (d *decoder) step(s *Session, op Op, n *yaml.Node, where string) {
 	step := Step{Op: op, Probability: 1}
-	f := d.section(n, where, &step, language["step"].define(op))
+	f := d.section(n, where, &step, language["step"].forOp(op))
 	for _, key := range strict.KeysOf(f["access"].Value) {
 		d.Check(key != "users" && key != "folders", f["access"].Value,
 			"%s: all steps of a session are of one user and one folder; give %s to the access of the phase or stream", where, key)

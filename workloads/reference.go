@@ -83,8 +83,8 @@ func definitions() object {
 	mix, steps := object{}, object{"repeat": ref("repeat")}
 	for op := range Op(NumOps) {
 		weight := object{"type": "number", "minimum": 0, "maximum": maxWeight}
-		mix[op.String()] = anyOf(weight, mapping(language["mix"].define(op)))
-		steps[op.String()] = mapping(language["step"].define(op))
+		mix[op.String()] = anyOf(weight, mapping(language["mix"].forOp(op)))
+		steps[op.String()] = mapping(language["step"].forOp(op))
 	}
 	defs["mix"] = fixed(mix)
 	defs["session"] = object{"type": "array", "minItems": 1, "items": anyOf(object{"enum": OpNames()}, one(steps))}

@@ -30,8 +30,7 @@ type SweepPoint struct {
 	Workload *Workload // the workload with that value, and without a sweep
 }
 
-// Grows reports whether the points differ in their population only, so that the data set of one
-// can grow to that of the next.
+// Grows reports whether the points differ in a key of their population only.
 func (s *Sweep) Grows() bool {
 	return len(s.Paths) == 1 && strings.HasPrefix(s.Paths[0], "population.")
 }
