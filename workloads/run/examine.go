@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"fmt"
-	"math"
 	"time"
 
 	"gonum.org/v1/gonum/stat"
@@ -16,12 +15,11 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// examine has the engine trace examineEach operations of each kind. Where these need more than
-// examineRequests together, it has fewer traced, and two at least: a node writes a trace for each
-// request, and examine reads it.
 const (
-	examineEach     = 5
-	examineRequests = 100
+	// examineEach is how many operations of a kind the engine traces.
+	examineEach = 5
+	// workAtMost is how long it may take to report their work.
+	workAtMost = time.Minute
 )
 
 // examined finds out how many rows the engine scans for an operation, if the engine reports that
@@ -58,8 +56,7 @@ func (c *combination) examined(ctx context.Context) {
 func (c *combination) examine(
 	ctx context.Context, tracer drivers.Tracer, p *workloads.Phase, name string, op *results.Op,
 ) error {
-	each := math.Ceil(examineRequests / max(1, op.Store.Requests))
-	q := c.fresh(tracedPhase(p, name, uint64(min(examineEach, max(2, each)))))
+	q := c.fresh(tracedPhase(p, name, examineEach))
 	rows := &rowCounts{
 		Stream: plan.StreamOf(c.workload(), &q, c.at.census), Store: c.target.Store, tracer: tracer,
 	}
@@ -143,6 +140,3 @@ func (r *rowCounts) Session() (_ drivers.Session, err error) {
 	r.session, err = r.tracer.Traced()
 	return r.session, err
 }
-
-// workAtMost is how long an engine may take to report its work.
-const workAtMost = time.Minute

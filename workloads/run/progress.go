@@ -20,31 +20,14 @@ type Progress struct {
 	// Combination is the number of this combination of model, engine, trial and point, from 1.
 	// Combinations is how many there are.
 	Combination, Combinations int
-	// Done is the share of the whole run, and Left how long the rest takes, as far as
-	// is known; 0: not known yet.
-	Done float64
-	Left time.Duration
+	Left                      time.Duration // how long the rest of the run takes; 0: not known yet
 	drive.Progress
 }
 
-// Widths in columns: of the bar between its brackets, of the time left, and of the counts of
-// operations.
-const (
-	barMost, barLeast = 20, 5
-	leftWidth         = 11
-	amountWidth       = 32
-)
-
-// Line is a progress line of at most width columns. It says what is under way, how much of the
-// whole run is done and how long the rest takes, and counts the operations of the phase. The
-// place of each depends on names and width only. If there is no room, the bar is left out.
+// Line is a progress line of at most width columns. It says what is under way, in at least so many columns of names,
+// how long the rest of the run takes, and counts the operations of the phase.
 func (p Progress) Line(names, width int) string {
-	s := fmt.Sprintf("%-*s", names, p.Where())
-	if room := min(barMost, width-names-leftWidth-amountWidth-3); room >= barLeast {
-		full := int(min(max(p.Done, 0), 1) * float64(room))
-		s += " [" + strings.Repeat("=", full) + strings.Repeat(" ", room-full) + "]"
-	}
-	all := []rune(strings.TrimRight(s+fmt.Sprintf("%*s%s", leftWidth, p.left(""), p.amount()), " "))
+	all := []rune(strings.TrimRight(fmt.Sprintf("%-*s%11s%s", names, p.Where(), p.left(""), p.amount()), " "))
 	return string(all[:min(len(all), max(width, 0))])
 }
 
@@ -118,9 +101,8 @@ func (l *timeLeft) note(p *Progress, now time.Time) {
 		}
 		done += x.Seconds
 	}
-	elapsed := now.Sub(l.started)
-	if p.Done = l.done / planned(l.each); p.Done > 0 {
-		p.Left = duration(elapsed.Seconds() * (1/p.Done - 1))
+	if share := l.done / planned(l.each); share > 0 {
+		p.Left = duration(now.Sub(l.started).Seconds() * (1/share - 1))
 	}
 }
 

@@ -185,33 +185,23 @@ func Environment(dir string) results.Environment {
 	if memory, err := mem.VirtualMemory(); err == nil {
 		e.Memory = int64(memory.Total)
 	}
-	if usage, err := disk.Usage(existing(dir)); err == nil {
+	if usage, err := disk.Usage(dir); err == nil {
 		e.Disk = usage.Fstype
 	}
 	return e
 }
 
-// freeBytes is how much can be written on the disk of a folder; 0: not known.
+// freeBytes is how much can be written on the disk of a folder, which need not exist yet; 0: not known.
 func freeBytes(dir string) float64 {
-	usage, err := disk.Usage(existing(dir))
+	usage, err := disk.Usage(dir)
+	for err != nil && dir != filepath.Dir(dir) {
+		dir = filepath.Dir(dir)
+		usage, err = disk.Usage(dir)
+	}
 	if err != nil {
 		return 0
 	}
 	return float64(usage.Free)
-}
-
-// existing returns dir or the nearest folder above it that exists.
-func existing(dir string) string {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return "."
-	}
-	for {
-		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {
-			return dir
-		}
-		dir = filepath.Dir(dir)
-	}
 }
 
 // Version is the version of mailbench, also in a build that knows no commit.
