@@ -79,7 +79,7 @@ func (d *decoder) bound(e strict.Entry, name string, o results.Objective) {
 		d.Fail(e.Key, "expect.%s: achieved is a share of all operations; leave %s out", name, op)
 		return
 	case slices.Contains(Metrics, o.Figure):
-	case slices.Contains(Metrics, rest) && !known:
+	case slices.Contains(Metrics, rest) && !known && !slices.Contains(Metrics, strict.Renamed(op)+"."+rest):
 		d.Unknown(e.Key, "operation", op, "in expect", d.w.Patterns.Names())
 		return
 	default:
