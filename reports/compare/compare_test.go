@@ -401,6 +401,11 @@ func TestSequentialRunsAreExact(t *testing.T) {
 	if f := figureOf(t, compared(t, base, fresh, "*", false), "recount", "requests"); f.Verdict != CannotTell {
 		t.Errorf("with four loaders: %s", f.Verdict)
 	}
+	fresh.Runs[0].Cells[1].Client.Workers = 1
+	fresh.Runs[0].Cells[1].Ops = map[string]results.Op{"deliver": op(9, 1, 1)}
+	if f := figureOf(t, compared(t, base, fresh, "*", false), "recount", "requests"); f.Verdict != CannotTell {
+		t.Errorf("after another load: %s", f.Verdict)
+	}
 }
 
 // TestCountedInTurns has operations of unlike messages: their calls differ by 14, so 80 operations
