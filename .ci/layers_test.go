@@ -114,6 +114,7 @@ var layers = []struct {
 		[]string{"models/*", "drivers/*", "drivers/launch/live", "workloads", "workloads/plan"},
 	},
 	{"workloads/growth", nil, nil},
+	{"reports/metrics", []string{"workloads/results", "workloads/latency"}, nil},
 	{"workloads/scratch", []string{"drivers/private"}, nil},
 	{"reports/glossary", nil, nil},
 	{"reports/page", []string{"reports", "reports/compare", "reports/document", "reports/glossary", "reports/ranking", "workloads/results", "workloads/trials", "schemas/words"}, []string{"schemas", "schemas/*", "reports/*", "workloads", "workloads/*", "models", "models/james", "drivers", "drivers/pebble"}},

@@ -151,6 +151,13 @@ func (f *runFlags) measure(cmd *cobra.Command, c *run.Config) error {
 	c.LatencyLog, c.Command = dir.LatencyLog(), append([]string{"mailbench"}, os.Args[1:]...)
 	bar := progress{Bar: screen.NewBar(errs, f.quiet)}
 	c.Progress = bar.update
+	if f.metrics != "" {
+		stop, err := f.serveMetrics(errs, c)
+		if err != nil {
+			return errors.Join(err, dir.Abort())
+		}
+		defer stop()
+	}
 	warned := false
 	c.Save = func(soFar *results.Run) {
 		if err := dir.Save(soFar); err != nil && !warned {
@@ -229,8 +236,7 @@ func (f *runFlags) finish(cmd *cobra.Command, dir *results.Dir, result *results.
 // file as a trace: its text is not shown.
 func (f *runFlags) notBegun(err error) error {
 	if line := (*replay.LineError)(nil); f.from != "" && errors.As(err, &line) {
-		return usagef("%s:%d: not a line of a trace that can be replayed (a workload of yours that replays it says why)",
-			line.File, line.Line)
+		return usagef("%s:%d: not a line of a trace that can be replayed (workloads fit --trace says why)", line.File, line.Line)
 	}
 	if errors.Is(err, run.ErrDisk) {
 		return usage(err)

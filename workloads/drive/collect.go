@@ -97,7 +97,7 @@ type logged struct {
 // Short phases copy nothing: a copy of all histograms brings the heap to the client's memory limit, and doubled p99.
 // Histograms add exactly, so the sum of the windows is the same however ticks are put together.
 func (p *phase) writeLog(ticked []latency.Op, to time.Duration, last bool) {
-	if p.Log == nil {
+	if p.Log == nil && p.Observe == nil {
 		return
 	}
 	l := &p.logged
@@ -116,12 +116,17 @@ func (p *phase) writeLog(ticked []latency.Op, to time.Duration, last bool) {
 	if l.waits = !full; l.waits {
 		return
 	}
-	p.Log.Write(func(op int, k latency.Kind) string {
-		if p.slots.names[op] == "" {
-			return ""
-		}
-		return p.Cell.Tag(p.slots.names[op], k.String())
-	}, ticked, p.began.Add(l.from), p.began.Add(to))
+	if p.Observe != nil {
+		p.Observe(p.Cell.Key, func(op int) string { return p.slots.names[p.slots.ops+op] }, p.ofOps(ticked))
+	}
+	if p.Log != nil {
+		p.Log.Write(func(op int, k latency.Kind) string {
+			if p.slots.names[op] == "" {
+				return ""
+			}
+			return p.Cell.Tag(p.slots.names[op], k.String())
+		}, ticked, p.began.Add(l.from), p.began.Add(to))
+	}
 	for i := range l.ops {
 		l.ops[i].Reset()
 	}

@@ -58,6 +58,9 @@ type Spec struct {
 	// other without a gap, and grow longer as the phase goes on. An error of the log does not stop the
 	// phase, whose figures do not need it.
 	Log *latency.Log
+	// Observe, if set, gets what was recorded of the operations in the same windows. Op names the
+	// operation with an index of ops.
+	Observe func(cell results.Key, op func(int) string, ops []latency.Op)
 	// Progress, if set, gets the progress of the phase, from one goroutine.
 	Progress func(Progress)
 }

@@ -43,8 +43,8 @@ func TestResultsOfAnHour(t *testing.T) {
 		}
 		end = w.to
 	}
-	if end != hourLong {
-		t.Errorf("the log ends at %v", end)
+	if end != hourLong || h.ok != h.phase.recorder.Total[h.phase.slots.whole].Counts[latency.OK] {
+		t.Errorf("the log ends at %v with %d operations of %d", end, h.ok, h.phase.recorder.Total[h.phase.slots.whole].Counts[latency.OK])
 	}
 
 	logged, err := latency.ReadLog(&h.log, func(tag string) (string, bool) { return tag, true })
@@ -94,6 +94,7 @@ type hour struct {
 	phase   *phase
 	log     bytes.Buffer
 	windows []span
+	ok      int64 // in all windows
 }
 
 // newHour lets an operation run so many times a second for an hour. Service times are
@@ -111,8 +112,11 @@ func newHour(tb testing.TB, each int) *hour {
 		Kind: workloads.Measure, Arrivals: workloads.Poisson, Rate: workloads.Rate{Count: uint64(each), Per: second}, Duration: hourLong,
 		Mix: workloads.Mix{workloads.List: 1},
 	}
+	observe := func(_ results.Key, _ func(int) string, ops []latency.Op) {
+		h.ok += ops[workloads.List].Counts[latency.OK]
+	}
 	h.phase = newPhase(t, Spec{
-		Phase: what, Stream: stream(&what), Cell: &results.Cell{Key: hourKey}, Workers: 1, Log: log,
+		Phase: what, Stream: stream(&what), Cell: &results.Cell{Key: hourKey}, Workers: 1, Log: log, Observe: observe,
 	})
 	p := h.phase
 	p.began, p.timeline.tick = began, p.tickEvery()

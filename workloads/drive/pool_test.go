@@ -14,6 +14,7 @@ import (
 	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
@@ -95,7 +96,7 @@ func TestPanicOfALog(t *testing.T) {
 	began := time.Now()
 	_, err := executed(t.Context(), at, Spec{
 		Phase: phase, Stream: stream(&phase), Workers: 2, MaxWait: time.Hour,
-		Progress: func(Progress) { panic("no such tag") },
+		Observe: func(results.Key, func(int) string, []latency.Op) { panic("no such tag") },
 	})
 	var panicked *crash.Error
 	if !errors.As(err, &panicked) || panicked.Value != "no such tag" || time.Since(began) > 30*time.Second {
@@ -144,7 +145,7 @@ func TestSlowCollector(t *testing.T) {
 	}
 	m, err := executed(t.Context(), at, Spec{
 		Phase: phase, Stream: stream(&phase), Workers: 1,
-		Progress: func(Progress) { time.Sleep(time.Second) },
+		Observe: func(results.Key, func(int) string, []latency.Op) { time.Sleep(time.Second) },
 	})
 	last := m.Timeline[len(m.Timeline)-1]
 	if err != nil || m.Seconds > 0.5 || m.Ops["list"].Rate < 200 || m.Offered.Span != m.Seconds || last.At+last.Seconds > 0.5 {

@@ -12,6 +12,7 @@ import (
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/keyspace"
+	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/messages"
 	"github.com/mailbench/mailbench/workloads/plan"
 	"github.com/mailbench/mailbench/workloads/results"
@@ -78,6 +79,8 @@ type Hooks struct {
 	// Save is called at the end of each phase that loads or measures, and of each combination, with the
 	// result so far, marked as interrupted. LatencyLog then has no half-written line.
 	Save func(*results.Run)
+	// Observe gets what was recorded of each operation: see drive.Spec.
+	Observe func(cell results.Key, op func(int) string, ops []latency.Op)
 	// Progress is called from one goroutine at a time, several times a
 	// second at most, and at each change of phase.
 	Progress func(Progress)

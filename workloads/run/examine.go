@@ -61,7 +61,7 @@ func (c *combination) examine(
 		Stream: plan.StreamOf(c.workload(), &q, c.at.census), Store: c.target.Store, tracer: tracer,
 	}
 	spec := c.spec(&q, c.blank(&q), rows, 0)
-	spec.Log, spec.Progress = nil, nil
+	spec.Log, spec.Observe, spec.Progress = nil, nil, nil
 	c.target.Store = rows
 	err := drive.Drive(ctx, c.target, spec)
 	c.target.Store = rows.Store

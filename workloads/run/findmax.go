@@ -142,7 +142,7 @@ func (s *maxSearch) step(ctx context.Context, rate float64) (results.SearchStep,
 	drawn := s.on.fresh(plan.AtRate(*s.phase, rate, s.length(rate)))
 	var last drive.Progress
 	spec := s.on.spec(&drawn, s.on.blank(&drawn), plan.StreamOf(s.on.workload(), &drawn, s.on.at.census), 0)
-	spec.Log = nil // the interval log would have the windows of some twenty phases
+	spec.Log, spec.Observe = nil, nil // the interval log would have the windows of some twenty phases
 	spec.MaxWait = min(spec.MaxWait, maxWaitOf(s.Objectives))
 	spec.Progress = func(d drive.Progress) {
 		if last = d; !d.Finished {

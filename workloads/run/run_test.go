@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -23,6 +24,7 @@ import (
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/judge"
+	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/messages"
 	"github.com/mailbench/mailbench/workloads/plan"
 	"github.com/mailbench/mailbench/workloads/random"
@@ -513,6 +515,23 @@ func TestLogThatCannotBeWritten(t *testing.T) {
 		if want := []int{1, 2, 3, 3}; !slices.Equal(saved, want) || r.Interrupted {
 			t.Errorf("saved with %v cells, want %v; interrupted %v", saved, want, r.Interrupted)
 		}
+	}
+}
+
+// The observations of all ticks add up to those of the cells.
+func TestObserve(t *testing.T) {
+	c := config(t, newFake(), "  - measure: {clients: 2, operations: 50, mix: {list: 1}}\n")
+	got := map[string]int64{}
+	c.Observe = func(cell results.Key, op func(int) string, ops []latency.Op) {
+		for i := range ops {
+			if n := ops[i].Counts[latency.OK]; n > 0 {
+				got[cell.String()+"/"+op(i)] += n
+			}
+		}
+	}
+	runOK(t, c)
+	if want := map[string]int64{"fake/memory/load/1/1/deliver": 150, "fake/memory/measure/1/1/list": 50}; !maps.Equal(got, want) {
+		t.Errorf("observed %v, want %v", got, want)
 	}
 }
 

@@ -352,7 +352,7 @@ func (c *combination) spec(p *workloads.Phase, cell *results.Cell, s plan.Stream
 	spec := drive.Spec{
 		Phase: *p, Stream: s, Cell: cell, Total: total, Workers: r.config.workers(c.engine, p),
 		MaxWait: r.config.maxWait(), Lateness: c.found.median,
-		Progress: func(d drive.Progress) { r.progress(p.Name, d) },
+		Progress: func(d drive.Progress) { r.progress(p.Name, d) }, Observe: r.config.Observe,
 	}
 	if p.Kind == workloads.Load {
 		spec.Workers = r.config.loaders()
