@@ -3,6 +3,7 @@ package cmd
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -19,12 +20,16 @@ import (
 	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/history"
 	"github.com/mailbench/mailbench/reports/page"
+	"github.com/mailbench/mailbench/reports/ranking"
 	"github.com/mailbench/mailbench/reports/screen"
 	"github.com/mailbench/mailbench/schemas/plainfile"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/merge"
 	"github.com/mailbench/mailbench/workloads/results"
 )
+
+// severalPage is the file of a page of several runs, in the current folder.
+const severalPage = "mailbench-report.html"
 
 // reportFlags are the flags of report as they were given.
 type reportFlags struct {
@@ -36,13 +41,13 @@ type reportFlags struct {
 // formatHTML is the only format that goes to a file by default, and not to standard output.
 const formatHTML = "html"
 
-// reportFormats are the formats of report.
+// reportFormats are the formats of report. Only html can show several runs.
 var reportFormats = []string{formatHTML, "text", "json", "csv", "markdown", "junit"}
 
 func newReport() *cobra.Command {
 	f := reportFlags{format: formatHTML}
-	one := lacking(cobra.ExactArgs(1), "expected one folder of results, which a run prints at its end")
-	c := command("report DIR", one, func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) })
+	some := lacking(cobra.MinimumNArgs(1), "no result folder named; a run prints where its results are")
+	c := command("report DIR...", some, f.run)
 	c.ValidArgsFunction = completeDirs
 	flags := c.Flags()
 	flags.Var(oneOf(&f.format, reportFormats, "format"), "format",
@@ -53,8 +58,8 @@ func newReport() *cobra.Command {
 	return c
 }
 
-// run writes the run in a folder to standard output, or to a file and its name to standard output.
-func (f *reportFlags) run(cmd *cobra.Command, dir string) (err error) {
+// run writes the runs in the folders to standard output, or to a file and its name to standard output.
+func (f *reportFlags) run(cmd *cobra.Command, dirs []string) (err error) {
 	if f.format, err = formatOf(cmd, f.format); err != nil {
 		return err
 	}
@@ -68,19 +73,30 @@ func (f *reportFlags) run(cmd *cobra.Command, dir string) (err error) {
 			return usagef("--%s does nothing with --format %s: it is for %s", flag, f.format, words.List(formats))
 		}
 	}
-	if f.format == formatHTML {
-		f.File = cmp.Or(f.File, filepath.Join(dir, page.HTMLFile))
-	}
-	out := cmd.OutOrStdout()
+	dir, out := dirs[0], cmd.OutOrStdout()
 	var text bytes.Buffer
 	switch {
+	case f.format == formatHTML:
+		var s page.Source
+		if s, err = openSources(dirs, f.by); err == nil {
+			err = page.Write(&text, s)
+		}
+		if f.File == "" && len(dirs) == 1 {
+			f.File = filepath.Join(dir, page.HTMLFile)
+		}
+		f.File = cmp.Or(f.File, severalPage)
+	case len(dirs) > 1:
+		return usagef("--format %s writes one run", f.format)
 	case f.format == "text" && f.Std(): // in the width and the colors of the terminal
 		err = f.one(out, dir)
 	default:
 		err = f.one(&text, dir)
 	}
 	if err == nil {
-		read := []string{filepath.Join(dir, results.RunFile), filepath.Join(dir, results.LatencyFile)}
+		var read []string
+		for _, dir := range dirs {
+			read = append(read, filepath.Join(dir, results.RunFile), filepath.Join(dir, results.LatencyFile))
+		}
 		err = f.write(out, text.Bytes(), page.Ours, read...)
 	}
 	if err == nil && !f.Std() {
@@ -93,7 +109,7 @@ func (f *reportFlags) run(cmd *cobra.Command, dir string) (err error) {
 	return err
 }
 
-// one writes the run in a folder.
+// one writes the run in a folder in a format other than html.
 func (f *reportFlags) one(w io.Writer, dir string) error {
 	r, err := results.Open(dir)
 	switch {
@@ -110,14 +126,31 @@ func (f *reportFlags) one(w io.Writer, dir string) error {
 		return err
 	}
 	switch f.format {
-	case formatHTML: // named as the command that repeats the run names it
-		return page.Write(w, page.Source{Name: filepath.Clean(dir), Run: r, By: f.by})
 	case "markdown":
 		return document.WriteMarkdown(w, reports.Of(r, f.by))
 	case "csv":
 		return document.WriteCSV(w, reports.Of(r, f.by))
 	}
 	return reports.WriteJUnit(w, r)
+}
+
+// openSources reads the runs of all folders as one. Its error names each folder that cannot be read.
+func openSources(dirs []string, by ranking.Metric) (page.Source, error) {
+	var sources []page.Source
+	var bad []error
+	for _, dir := range dirs {
+		r, err := results.Open(dir)
+		if err != nil {
+			bad = append(bad, usage(err))
+		}
+		// It is named as the command that repeats the run names it.
+		sources = append(sources, page.Source{Name: filepath.Clean(dir), Run: r, By: by})
+	}
+	if len(bad) > 0 {
+		return page.Source{}, errors.Join(bad...)
+	}
+	s, err := page.Together(sources)
+	return s, usage(err)
 }
 
 // printRun prints the text of a run.

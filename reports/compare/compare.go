@@ -151,7 +151,8 @@ func Runs(base, new Side, o Options) (*Comparison, error) {
 	cells, alone := newCells(both, o.Force)
 	if c.Cells = cells; len(cells) == 0 { // there is nothing to force
 		has := cmp.Or(strings.Join(alone, "; "), "neither has a measured phase")
-		return nil, fmt.Errorf("there is nothing to compare: no model, engine and phase was measured in both; %s", has)
+		return nil, fmt.Errorf("there is nothing to compare: no model, engine and phase was measured in both; %s (mailbench report "+
+			"%s %s puts them side by side)", has, base.Name, new.Name)
 	}
 	var held []string
 	if c.Forced, held = Differences(base, new, o.Builds); len(c.Forced) > 0 && !o.Force {

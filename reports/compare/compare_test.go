@@ -675,7 +675,7 @@ func TestApart(t *testing.T) {
 	fresh.Runs[0].Seed = 9
 	for _, force := range []bool{false, true} {
 		_, err := Runs(base, fresh, Options{Force: force})
-		want := "only old has james/embedded/measure; only fresh has oracle/embedded/measure"
+		want := "only old has james/embedded/measure; only fresh has oracle/embedded/measure (mailbench report old fresh"
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "--force") {
 			t.Errorf("force %v: %v", force, err)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/kballard/go-shellquote"
 
 	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/compare"
 	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/glossary"
 	"github.com/mailbench/mailbench/reports/ranking"
@@ -37,11 +38,14 @@ const HTMLFile = "report.html"
 func Write(w io.Writer, s Source) error {
 	d := reports.Of(s.Run, s.By)
 	addCharts(d, &s)
+	if len(s.Others) > 0 {
+		if about := s.differences(); len(about.Says) > 0 {
+			d.Sections = append(d.Sections, about)
+		}
+	}
 	return render(w, d, sectionView{
 		Section: &document.Section{ID: "provenance", Title: "Repeat it"},
-		Made: &provenance{
-			s.Run, "mailbench run --from " + shellquote.Join(cmp.Or(s.Name, "DIR")), reports.NamesIn(s.Run),
-		},
+		Made:    &provenance{s.Run, s.repeat(), reports.NamesIn(s.Run)},
 	})
 }
 
@@ -121,15 +125,76 @@ func (v *view) After() int {
 
 // Source is a run and what a page shows of it.
 type Source struct {
-	Name string // folder of the run, as a command can name it; "": not known
-	Run  *results.Run
-	By   ranking.Metric // by which models are ranked; "": the default
+	Name   string // folder of the run, as a command can name it; "": not known
+	Run    *results.Run
+	By     ranking.Metric // by which models are ranked; "": the default
+	Others []Source       // runs that Together has added
+}
+
+// repeat are the commands that repeat the runs.
+func (s *Source) repeat() (all []string) {
+	for _, of := range append([]Source{*s}, s.Others...) {
+		all = append(all, "mailbench run --from "+shellquote.Join(cmp.Or(of.Name, "DIR")))
+	}
+	return all
+}
+
+// differences are the settings in which runs that are shown together differ from the first.
+func (s *Source) differences() document.Section {
+	about := document.Section{
+		ID: "differences", Title: "Settings that differ", Lead: "Their effect is in the differences between the models and engines, too.",
+	}
+	side := func(s Source) compare.Side { return compare.Side{Name: s.Name, Runs: []*results.Run{s.Run}} }
+	for _, other := range s.Others {
+		all, _ := compare.Differences(side(*s), side(other), false)
+		for _, d := range all {
+			about.Say(document.Plain, "", d)
+		}
+	}
+	return about
+}
+
+// Together is several runs as one, with models on engines next to each other. Its error says that two of them have the
+// same model on the same engine, or executed other operations.
+func Together(sources []Source) (Source, error) {
+	one := sources[0]
+	one.Others = sources[1:]
+	all := *one.Run
+	one.Run, all.Cells = &all, slices.Clone(all.Cells)
+	for _, s := range one.Others {
+		r := s.Run
+		if digests(r) != digests(&all) || r.Sweep != nil || all.Sweep != nil {
+			return one, fmt.Errorf("%s and %s executed other operations, or are sweeps: make a page of each", one.Name, s.Name)
+		}
+		for _, c := range r.Cells {
+			if slices.ContainsFunc(all.Cells, func(o results.Cell) bool { return o.Model == c.Model && o.Engine == c.Engine }) {
+				return one, fmt.Errorf("%s has %s on %s, as a run before it: use mailbench compare %s", s.Name, c.Model, c.Engine,
+					shellquote.Join(one.Name, s.Name))
+			}
+		}
+		all.Cells, all.Seconds = append(all.Cells, r.Cells...), all.Seconds+r.Seconds
+		all.Schemas, all.Audits = slices.Concat(all.Schemas, r.Schemas), slices.Concat(all.Audits, r.Audits)
+		all.Searches, all.Left = slices.Concat(all.Searches, r.Searches), slices.Concat(all.Left, r.Left)
+		all.Interrupted = all.Interrupted || r.Interrupted
+	}
+	return one, nil
+}
+
+// digests are those of the measured phases' operations.
+func digests(r *results.Run) string {
+	var all []string
+	for _, p := range r.Phases {
+		if p.Kind == results.KindMeasure {
+			all = append(all, p.Name+" "+p.SHA256)
+		}
+	}
+	return strings.Join(all, "\n")
 }
 
 // provenance is how a run was made.
 type provenance struct {
 	*results.Run
-	Repeat string // the command that does
+	Repeat []string
 	Names  reports.Names
 }
 
