@@ -42,7 +42,7 @@ type reportFlags struct {
 const formatHTML = "html"
 
 // reportFormats are the formats of report. Only html can show several runs.
-var reportFormats = []string{formatHTML, "text", "json", "csv", "markdown", "junit"}
+var reportFormats = []string{formatHTML, "text", "json", "csv", "markdown", "junit", "bench"}
 
 func newReport() *cobra.Command {
 	f := reportFlags{format: formatHTML}
@@ -51,7 +51,7 @@ func newReport() *cobra.Command {
 	c.ValidArgsFunction = completeDirs
 	flags := c.Flags()
 	flags.Var(oneOf(&f.format, reportFormats, "format"), "format",
-		"`FORMAT`: html, text, json, csv, markdown or junit")
+		"`FORMAT`: html, text, json, csv, markdown, junit or bench")
 	bindJSON(flags, "print JSON")
 	f.bindOutput(flags, "write to this `FILE`, or to standard output (-)", notByUs)
 	bindView(flags, &f.view)
@@ -130,8 +130,10 @@ func (f *reportFlags) one(w io.Writer, dir string) error {
 		return document.WriteMarkdown(w, reports.Of(r, f.by))
 	case "csv":
 		return document.WriteCSV(w, reports.Of(r, f.by))
+	case "junit":
+		return reports.WriteJUnit(w, r)
 	}
-	return reports.WriteJUnit(w, r)
+	return reports.WriteBench(w, r)
 }
 
 // openSources reads the runs of all folders as one. Its error names each folder that cannot be read.

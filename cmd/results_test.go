@@ -12,6 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/page"
 	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/results"
@@ -33,12 +34,13 @@ func checkResults(ts *testscript.TestScript, neg bool, args []string) {
 	for _, f := range files {
 		names = append(names, f.Name())
 	}
-	if want := []string{results.LatencyFile, page.HTMLFile, results.RunFile}; !slices.Equal(names, want) {
+	if want := []string{reports.BenchFile, results.LatencyFile, page.HTMLFile, results.RunFile}; !slices.Equal(names, want) {
 		ts.Fatalf("files %v, want %v", names, want)
 	}
 	ts.Check(fitsSchema(filepath.Join(dir, results.RunFile)))
 	r, err := results.Open(dir)
 	ts.Check(err)
+	bench := ts.ReadFile(filepath.Join(dir, reports.BenchFile))
 	html := ts.ReadFile(filepath.Join(dir, page.HTMLFile))
 	for _, pair := range args[2:] {
 		model, engine, _ := strings.Cut(pair, "/")
@@ -49,6 +51,9 @@ func checkResults(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("no cell of %s, phase measure", pair)
 		}
 		checkCell(ts, &r.Cells[at], operations)
+		if !benchHas(bench, model, engine) {
+			ts.Fatalf("%s has no line of %s", reports.BenchFile, pair)
+		}
 		if !strings.Contains(html, model) {
 			ts.Fatalf("%s does not name %s", page.HTMLFile, model)
 		}
@@ -156,4 +161,18 @@ func counted(r *results.Run) map[string]results.Op {
 		}
 	}
 	return all
+}
+
+// benchHas reports whether the model has a line where the engine and the measured phase
+// are in force.
+func benchHas(bench, model, engine string) bool {
+	config := map[string]string{}
+	for line := range strings.Lines(bench) {
+		if key, value, ok := strings.Cut(strings.TrimSpace(line), ": "); ok {
+			config[key] = value
+		} else if strings.HasPrefix(line, "BenchmarkMail/model="+model+"/op=") && config["engine"] == engine && config["phase"] == "measure" {
+			return true
+		}
+	}
+	return false
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/page"
 	"github.com/mailbench/mailbench/reports/ranking"
 	"github.com/mailbench/mailbench/reports/screen"
@@ -51,6 +52,9 @@ func createDir(path string, by ranking.Metric) (*results.Dir, error) {
 		return nil, usagef("--output -: results are a folder; name it, or print run.json with --json")
 	}
 	dir, err := results.Create(path,
+		results.Report{Name: reports.BenchFile, Write: func(w io.Writer, _ string, r *results.Run) error {
+			return reports.WriteBench(w, r)
+		}},
 		results.Report{Name: page.HTMLFile, Write: func(w io.Writer, name string, r *results.Run) error {
 			return page.Write(w, page.Source{Name: name, Run: r, By: by})
 		}})

@@ -93,6 +93,7 @@ func written(t *testing.T, write func(io.Writer, *results.Run) error) string {
 // All outputs have the values of run.json.
 func TestOutputsAgree(t *testing.T) {
 	cells := rawCells(t)
+	t.Run("bench", func(t *testing.T) { benchAgrees(t, cells, written(t, WriteBench)) })
 	t.Run("junit", func(t *testing.T) { junitAgrees(t, cells, written(t, WriteJUnit)) })
 	t.Run("searches", searchesAgree)
 	t.Run("document", func(t *testing.T) { documentAgrees(t, cells, Of(sample(), "")) })
@@ -198,6 +199,56 @@ func searchesAgree(t *testing.T) {
 	}
 	if one := `name="measure: highest rate"`; !strings.Contains(outputs["JUnit"], one) || !strings.Contains(outputs["JUnit"], `type="unfinished"`) {
 		t.Errorf("JUnit has no failing case %s", one)
+	}
+}
+
+func mustFloat(t *testing.T, s string) float64 {
+	t.Helper()
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func benchAgrees(t *testing.T, cells []raw, text string) {
+	config, lines := map[string]string{}, 0
+	for line := range strings.Lines(text) {
+		if key, value, ok := strings.Cut(strings.TrimSpace(line), ": "); ok {
+			config[key] = value
+			continue
+		}
+		fields := strings.Fields(line)
+		name := regexp.MustCompile(`^BenchmarkMail/model=(\S+)/op=(\S+)-\d+$`).FindStringSubmatch(fields[0])
+		if name == nil {
+			t.Fatalf("no benchmark line: %s", line)
+		}
+		lines++
+		c, op := find(t, cells, name[1], config["phase"]), name[2]
+		if fields[1] != c.digits("ops", op, "count") || config["verdict"] != c.at("verdict") {
+			t.Errorf("not as in run.json: %s", line)
+		}
+		for i := 2; i < len(fields); i += 2 {
+			var want float64
+			switch unit := fields[i+1]; unit {
+			case "p50-ns", "p99-ns":
+				want = c.number("ops", op, c.time(), strings.TrimSuffix(unit, "-ns"))
+			case "requests/op":
+				want = c.number("ops", op, "store", "requests")
+			case "scanned/op":
+				want = c.number("ops", op, "store", "rows_scanned")
+			case "B/op":
+				want = c.number("ops", op, "store", "bytes_read") + c.number("ops", op, "store", "bytes_written")
+			default:
+				want = c.number("ops", op, unit)
+			}
+			if got := mustFloat(t, fields[i]); got != want {
+				t.Errorf("%s is %v, want %v: %s", fields[i+1], got, want, line)
+			}
+		}
+	}
+	if lines == 0 {
+		t.Error("no lines")
 	}
 }
 

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"bufio"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -14,6 +15,82 @@ import (
 
 // float writes all digits of a number.
 func float(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// BenchFile is the file of benchmark lines in a run directory.
+const BenchFile = "bench.txt"
+
+// WriteBench writes the measured phases as Go benchmark lines for benchstat and similar
+// tools. A name is a model and an operation; trials are repeated lines. Configuration lines
+// say what else a figure depends on, and benchstat does not compare figures that differ in
+// them. Benchstat prints one table for each unit, with a line for each name. WriteBench leaves
+// out what differs from run to run.
+func WriteBench(w io.Writer, r *results.Run) error {
+	out := bufio.NewWriter(w) // keeps the first error
+	inForce := map[string]string{}
+	config := func(key, value string) {
+		if value = words.OneLine(value); value != inForce[key] {
+			inForce[key] = value
+			fmt.Fprintf(out, "%s: %s\n", key, value)
+		}
+	}
+	e := &r.Environment
+	config("goos", e.OS)
+	config("goarch", e.Arch)
+	config("cpu", e.CPU)
+	config("pkg", "github.com/mailbench/mailbench")
+	config("workload", r.Workload.Name)
+	for _, cells := range Groups(r) {
+		for _, c := range cells {
+			for _, name := range results.OpsOf(cells) {
+				o := c.Ops[name]
+				if !c.Measured() || o.Count+o.Others() == 0 {
+					continue
+				}
+				config("engine", c.Engine)
+				config("phase", c.Where())
+				config("load", LoadLine(c))
+				config("durability", c.Durability)
+				config("verdict", string(c.Verdict))
+				if values := benchValues(&o); values != "" {
+					fmt.Fprintf(out, "BenchmarkMail/model=%s/op=%s-%d\t%8d%s\n", benchName(c.Model), benchName(name), e.MaxProcs,
+						o.Count, values)
+				}
+			}
+		}
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("write benchmark lines: %w", err)
+	}
+	return nil
+}
+
+// benchValues are the values of one operation. Its latencies are those of operations that were ok. Operations that
+// failed, were dropped or have no known outcome are counted, if there are any. Percentiles of too few operations
+// are left out.
+func benchValues(o *results.Op) (values string) {
+	add := func(is bool, value, unit string) {
+		if is {
+			values += "\t" + value + " " + unit
+		}
+	}
+	count := func(n int64, unit string) { add(n > 0, strconv.FormatInt(n, 10), unit) }
+	add(o.Enough(0.5), strconv.FormatInt(o.OK().P50, 10), "p50-ns")
+	add(o.Enough(0.99), strconv.FormatInt(o.OK().P99, 10), "p99-ns")
+	add(o.Count > 0, float(o.Store.Of(results.Requests)), "requests/op")
+	add(o.Count > 0, float(o.Store.Of(results.Bytes)), "B/op")
+	if scanned := o.Store.RowsScanned; scanned != nil {
+		add(o.Count > 0, float(*scanned), "scanned/op")
+	}
+	count(o.Failed, "failed")
+	count(o.Unknown, "unknown")
+	count(o.Dropped, "dropped")
+	return values
+}
+
+// benchName replaces what ends or divides the name of a benchmark.
+func benchName(s string) string {
+	return strings.NewReplacer("/", "_", " ", "_").Replace(words.OneLine(s))
+}
 
 // The form of JUnit's XML that CI systems read.
 type (

@@ -40,7 +40,7 @@ func FuzzReports(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, err := range []error{writeText(io.Discard, r, 60), writeText(io.Discard, r, 120)} {
+		for _, err := range []error{writeText(io.Discard, r, 60), writeText(io.Discard, r, 120), WriteBench(io.Discard, r)} {
 			if err != nil {
 				t.Error(err)
 			}
