@@ -21,6 +21,7 @@ type Progress struct {
 	// Combinations is how many there are.
 	Combination, Combinations int
 	Left                      time.Duration // how long the rest of the run takes; 0: not known yet
+	Done                      float64       // the share of the whole run that is done; 0: not known yet
 	drive.Progress
 }
 
@@ -101,8 +102,8 @@ func (l *timeLeft) note(p *Progress, now time.Time) {
 		}
 		done += x.Seconds
 	}
-	if share := l.done / planned(l.each); share > 0 {
-		p.Left = duration(now.Sub(l.started).Seconds() * (1/share - 1))
+	if p.Done = l.done / planned(l.each); p.Done > 0 {
+		p.Left = duration(now.Sub(l.started).Seconds() * (1/p.Done - 1))
 	}
 }
 
