@@ -150,19 +150,16 @@ func (e *Estimate) writeText(out io.Writer) {
 	}
 	fmt.Fprintf(out, "  %-18s %10s  %s\n", "phase", "operations", "time")
 	for _, p := range e.Phases {
-		operations, time := "-", "-"
+		operations, took := "-", "-"
 		if p.Operations > 0 {
 			operations = fmt.Sprintf("%.0f", p.Operations)
 		}
 		if p.Seconds > 0 {
-			time = rounded(p.Seconds).String()
+			took = duration(p.Seconds).Round(time.Second / 10).String()
 		}
-		fmt.Fprintf(out, "  %-18s %10s  %s\n", p.Name, operations, time)
+		fmt.Fprintf(out, "  %-18s %10s  %s\n", p.Name, operations, took)
 	}
 }
-
-// rounded is a time in tenths of a second.
-func rounded(seconds float64) time.Duration { return duration(seconds).Round(time.Second / 10) }
 
 func duration(seconds float64) time.Duration { return time.Duration(min(seconds, 1e9) * 1e9) }
 

@@ -18,7 +18,7 @@ import (
 // each.
 func TestTimeLeft(t *testing.T) {
 	e := &Estimate{Phases: []PlanPhase{{Name: "load", Seconds: 20}, {Name: "settle"}, {Name: "measure", Seconds: 79}}}
-	l := timeLeft{each: []*Estimate{e, e}, started: time.Unix(0, 0)}
+	l := timeLeft{each: []*Estimate{e, e}}
 	for _, step := range []struct {
 		at       int // seconds since the run began
 		cell     int
@@ -38,7 +38,7 @@ func TestTimeLeft(t *testing.T) {
 		{198, 2, "measure", 1, 1},
 	} {
 		p := Progress{Combination: step.cell, Combinations: 2, Phase: step.phase, Progress: drive.Progress{Fraction: step.fraction}}
-		l.note(&p, time.Unix(int64(step.at), 0))
+		l.note(&p, time.Duration(step.at)*time.Second)
 		if got := int(p.Left.Seconds()); got < step.left-1 || got > step.left+1 {
 			t.Errorf("at %d s, %s of %d: %d s left, want %d", step.at, step.phase, step.cell, got, step.left)
 		}

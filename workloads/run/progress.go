@@ -85,13 +85,12 @@ func (p Progress) amount() string {
 // timeLeft says how much of a run is done, as its plan and the progress of the phase under way say, and how long the
 // rest takes if it goes on as it did so far.
 type timeLeft struct {
-	each    []*Estimate // what each combination does
-	started time.Time
-	done    float64 // seconds of the plan that are over
+	each []*Estimate // what each combination does
+	done float64     // seconds of the plan that are over
 }
 
-// note adds to p how much of the run is done and how long the rest takes.
-func (l *timeLeft) note(p *Progress, now time.Time) {
+// note adds to p how long the rest of the run takes.
+func (l *timeLeft) note(p *Progress, elapsed time.Duration) {
 	if p.Combination < 1 || p.Combination > len(l.each) { // segments meet before the first; an audit has no plan
 		return
 	}
@@ -103,7 +102,7 @@ func (l *timeLeft) note(p *Progress, now time.Time) {
 		done += x.Seconds
 	}
 	if p.Done = l.done / planned(l.each); p.Done > 0 {
-		p.Left = duration(now.Sub(l.started).Seconds() * (1/p.Done - 1))
+		p.Left = duration(elapsed.Seconds() * (1/p.Done - 1))
 	}
 }
 

@@ -100,14 +100,15 @@ func (r *runner) begin(ctx context.Context) (err error) {
 	}
 	if c.Audit == AuditOnly {
 		r.tasks, err = r.leftover()
+	} else if p, planErr := c.plan(ctx, r.points, r.data.path, freeBytes(r.data.path)); planErr != nil {
+		err = planErr
 	} else {
-		err = r.plan(ctx)
+		r.tasks, r.left.each, err = p.tasks, p.each, p.check()
 	}
 	if err != nil {
 		return err
 	}
 	r.started = time.Now()
-	r.left.started = r.started
 	if r.result, err = r.provenance(ctx, r.started); err != nil {
 		return err
 	}
@@ -126,16 +127,6 @@ func (r *runner) begin(ctx context.Context) (err error) {
 		return err
 	}
 	return r.meet(ctx)
-}
-
-// plan finds the tasks, and refuses a run that does not fit on the disk.
-func (r *runner) plan(ctx context.Context) error {
-	p, err := r.config.plan(ctx, r.points, r.data.path, freeBytes(r.data.path))
-	if err != nil {
-		return err
-	}
-	r.tasks, r.left.each = p.tasks, p.each
-	return p.check()
 }
 
 // close releases the data folder. If there is a result, that says what could not be released.
@@ -272,7 +263,7 @@ func (r *runner) progress(phase string, d drive.Progress) {
 	if r.config.Progress != nil {
 		p := r.at
 		p.Phase, p.Progress = phase, d
-		r.left.note(&p, time.Now())
+		r.left.note(&p, time.Since(r.started))
 		r.config.Progress(p)
 	}
 }
