@@ -152,8 +152,9 @@ func (d *decoder) models(_ *key, n *yaml.Node, what string) any {
 				d.Fail(v.Value, "models.%s.%s must be a number, a size such as 128KiB or a word, found %s", e.Name, v.Name,
 					strict.Found(v.Value))
 			case !ok: // a word has no place then
-				size, _ := strict.ParseSize(v.Value.Value)
-				values[v.Name] = int(size)
+				if size, err := strict.ParseSize(v.Value.Value); err == nil {
+					values[v.Name] = int(size)
+				}
 			case at < 0:
 				d.Meant(v.Key, schemas.Names(parameters), "unknown parameter %q of model %s", v.Name, e.Name)
 			default:

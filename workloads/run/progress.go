@@ -89,7 +89,7 @@ type timeLeft struct {
 	done float64     // seconds of the plan that are over
 }
 
-// note adds to p how long the rest of the run takes.
+// note adds to p how much of the run is done and how long the rest takes.
 func (l *timeLeft) note(p *Progress, elapsed time.Duration) {
 	if p.Combination < 1 || p.Combination > len(l.each) { // segments meet before the first; an audit has no plan
 		return
