@@ -351,7 +351,10 @@ func (f *forecastFlags) ofMail(
 		return nil, err
 	}
 	r.Workload = w.Name
-	return r, nil
+	if c := engine.Compression; c != nil {
+		r.Compressed, err = population.Compress(ctx, w, mail, c)
+	}
+	return r, err
 }
 
 // report is the forecast from the first time on, in years after the start.

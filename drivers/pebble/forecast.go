@@ -3,6 +3,8 @@ package pebble
 import (
 	"math"
 
+	"github.com/golang/snappy"
+
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/forecast"
@@ -17,6 +19,9 @@ func forecastOf(s *schemas.Schema) (*forecast.Engine, error) {
 			Replicas: 1, Compaction: 0.25,
 			Why: "levels above the last, and blob files with values that are no longer used",
 		},
+		Compression: &forecast.Compression{Name: "Snappy", Block: 4 << 10, Compressed: func(b []byte) int { // the default
+			return min(len(snappy.Encode(nil, b)), len(b))
+		}},
 	}, drivers.Portable(s)
 }
 

@@ -23,9 +23,18 @@ type Engine struct {
 	// Unit returns how many columns of a table's primary key name what the engine
 	// keeps together, for which its limits hold: those of a partition, or of an HBase
 	// row. The forecast calls that a partition.
-	Unit   func(t *schemas.Table) int
-	Limits []Limit // what the engine warns of or refuses
-	Space  Space   // what a cluster needs in addition to one copy of the files
+	Unit        func(t *schemas.Table) int
+	Limits      []Limit      // what the engine warns of or refuses
+	Space       Space        // what a cluster needs in addition to one copy of the files
+	Compression *Compression // how the engine compresses files; nil: it does not
+}
+
+// Compression is a way to compress a file block by block.
+type Compression struct {
+	Name  string
+	Block int // bytes
+	// Compressed returns how many bytes are left of a block.
+	Compressed func(block []byte) int
 }
 
 // Row is one row to be sized.

@@ -33,7 +33,8 @@ type Report struct {
 	Limits     []LimitReport `json:"limits_passed"`
 	Space      SpaceReport   `json:"space"`
 	// Outside are the stores of blobs outside of the engine that have files.
-	Outside []OutsideReport `json:"outside,omitempty"`
+	Outside    []OutsideReport `json:"outside,omitempty"`
+	Compressed *Compressed     `json:"compression,omitempty"`
 }
 
 // TableReport is the size of one table's files, one copy, at each of the years.
@@ -87,8 +88,18 @@ type SpaceReport struct {
 	Why  string  `json:"why"`
 }
 
+// Compressed is what a compressor leaves of sampled mail, as a share of its bytes.
+type Compressed struct {
+	Compressor  string  `json:"compressor"`
+	Block       int     `json:"block_bytes"`
+	Messages    int     `json:"messages"`
+	Raw         float64 `json:"raw"`
+	Bodies      float64 `json:"bodies"`
+	Attachments float64 `json:"attachments"`
+}
+
 // Report sums a forecast up at some years after the start; the largest is the horizon
-// for limits. p is nil for a schema that has no rows of mail. The caller fills in Engine and Workload.
+// for limits. p is nil for a schema that has no rows of mail. The caller fills in Engine, Workload and Compressed.
 func (f *Forecast) Report(p *Population, replicas int, years []float64) *Report {
 	r := &Report{Schema: f.Schema.Name, Replicas: replicas, Years: years}
 	if p != nil {
@@ -160,6 +171,13 @@ func (r *Report) WriteText(to io.Writer) error {
 	r.tables(w)
 	r.partitions(w)
 	r.limits(w)
+	if c := r.Compressed; c != nil {
+		fmt.Fprintln(w)
+		fmt.Fprintf(w, "Compression, not counted above: %s in blocks of %dKiB leaves %s of raw\n", c.Compressor, c.Block>>10,
+			share(c.Raw))
+		fmt.Fprintf(w, "messages, %s of text bodies and %s of attachments (%d messages sampled).\n", share(c.Bodies),
+			share(c.Attachments), c.Messages)
+	}
 	return w.Flush()
 }
 

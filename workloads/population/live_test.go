@@ -19,7 +19,10 @@ import (
 	"github.com/mailbench/mailbench/drivers/launch/live"
 	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/elasticinbox"
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/forecast"
+	"github.com/mailbench/mailbench/workloads/messages"
 )
 
 // engineFiles is where the engines that the environment names keep their files. The
@@ -104,6 +107,41 @@ func open(t *testing.T, e drivers.Engine, contact, namespace string) drivers.Sto
 		st.Close()
 	})
 	return st
+}
+
+// TestLiveCompression compares what a compressor leaves of sampled mail with what
+// Cassandra, which compresses by default, keeps of raw messages.
+func TestLiveCompression(t *testing.T) {
+	if *engineFiles == "" {
+		t.Skip("-files is not set; make check CHECK=forecast sets it")
+	}
+	e, w, m := cassandra.Engine(), parse(t), elasticinbox.Model()
+	contact, namespace := live.Contact(t, e.Name), "f"+strings.ToLower(rand.Text()[:15])
+	s, err := m.Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := open(t, e, contact, namespace)
+	load(t, w, m, st, s, "")
+	kept := cassandraTables(t, contact, namespace, st, s)["MessageBlob"].bytes
+	engine, err := e.Forecast(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := forecast.Make(s, everything(t, w), engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Compress(t.Context(), w, messages.NewGenerator(w), engine.Compression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(f.Tables, func(t *forecast.Table) bool { return t.Name == "MessageBlob" })
+	share := kept / f.Tables[i].At(0).Bytes
+	t.Logf("%s leaves %.3f of a sample of raw messages, Cassandra %.3f of all", c.Compressor, c.Raw, share)
+	if share/c.Raw-1 > off || c.Raw/share-1 > off {
+		t.Errorf("a sample says %.3f, Cassandra %.3f", c.Raw, share)
+	}
 }
 
 // quiet waits until the sizes of files do not change any more.

@@ -158,6 +158,78 @@ func lengths(people []mail.Address) (addresses, names float64) {
 	return addresses, names
 }
 
+// Compress measures what a compressor leaves of the first messages of a load: up to
+// compressedMost messages or compressedBytes bytes.
+func Compress(
+	ctx context.Context, w *workloads.Workload, source messages.Source, by *forecast.Compression,
+) (*forecast.Compressed, error) {
+	c, err := plan.NewCensus(ctx, w)
+	if err != nil {
+		return nil, fmt.Errorf("population: %w", err)
+	}
+	raw, bodies, attachments := column{by: by}, column{by: by}, column{by: by}
+	n := 0
+	for m, err := range first(ctx, c, source, compressedMost) {
+		if err == nil {
+			err = cmp.Or(raw.add(m.Raw), bodies.add(m.Body.Content))
+		}
+		for i := 0; i < len(m.Attachments) && err == nil; i++ {
+			err = attachments.add(m.Attachments[i].Content)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("compress a sample of the mail: %w", err)
+		}
+		if n++; raw.in >= compressedBytes {
+			break
+		}
+	}
+	return &forecast.Compressed{
+		Compressor: by.Name, Block: by.Block, Messages: n,
+		Raw: raw.left(), Bodies: bodies.left(), Attachments: attachments.left(),
+	}, nil
+}
+
+const (
+	compressedMost  = 500
+	compressedBytes = 32 << 20
+)
+
+// column compresses contents one after another, as a column of a table has them. It holds one block of them.
+type column struct {
+	by      *forecast.Compression
+	block   []byte
+	in, out int // bytes of contents, and of full blocks when they are compressed
+}
+
+// add adds a content, and compresses the blocks that it fills.
+func (c *column) add(content mail.Content) error {
+	for off, size := int64(0), content.Size(); off < size; {
+		at := len(c.block)
+		n := min(size-off, int64(c.by.Block-at))
+		c.block = append(c.block, make([]byte, n)...)
+		if err := mail.ReadFull(content, c.block[at:], off); err != nil {
+			return err
+		}
+		off, c.in = off+n, c.in+int(n)
+		if len(c.block) == c.by.Block {
+			c.out += c.by.Compressed(c.block)
+			c.block = c.block[:0]
+		}
+	}
+	return nil
+}
+
+// left is the share of the bytes that is left.
+func (c *column) left() float64 {
+	switch {
+	case c.in == 0:
+		return 1
+	case len(c.block) == 0:
+		return float64(c.out) / float64(c.in)
+	}
+	return float64(c.out+c.by.Compressed(c.block)) / float64(c.in)
+}
+
 // Mail is the mail of a workload. Lint gets sizes and hot partitions from it.
 type Mail struct {
 	from         *workloads.Workload

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/pierrec/lz4/v4"
+
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/forecast"
 )
@@ -23,6 +25,7 @@ func Forecast(s *schemas.Schema) (*forecast.Engine, error) {
 			Replicas: 3, Compaction: 1, Tombstones: 10,
 			Why: "SizeTieredCompaction may write a copy of all before it removes the old files",
 		},
+		Compression: &forecast.Compression{Name: "LZ4", Block: 16 << 10, Compressed: lz4Size}, // the default since 4.0
 		Limits: []forecast.Limit{
 			{
 				Name: "partition over 100 MB", Of: forecast.PartitionBytes, Most: 100 << 20,
@@ -51,6 +54,15 @@ func Forecast(s *schemas.Schema) (*forecast.Engine, error) {
 			},
 		},
 	}, nil
+}
+
+// lz4Size returns how many bytes are left of a block.
+func lz4Size(b []byte) int {
+	n, err := lz4.CompressBlock(b, make([]byte, lz4.CompressBlockBound(len(b))), nil)
+	if err != nil || n == 0 {
+		return len(b) // it does not get smaller
+	}
+	return min(n+4, len(b)) // 4 bytes are the length
 }
 
 // rowSize sizes a row, and its entries in secondary indexes.
