@@ -22,8 +22,8 @@ build: ## build bin/mailbench
 	$(GO) build -o bin/ ./cmd/mailbench
 
 .PHONY: release
-release: ## build the archives of a release into dist (VERSION=v0.1.0), with checksums and SBOMs
-	$(GO) run .ci/release.go -version "$(VERSION)" -systems "$(SYSTEMS)" -o dist
+release: ## build the archives of a release into dist (VERSION=v0.1.0), with checksums
+	.ci/release "$(VERSION)" dist $(SYSTEMS)
 
 .PHONY: test
 test: ## run all tests, concurrent ones under the race detector too, with real engines where Java and Maven are
