@@ -32,7 +32,6 @@ func streamed() *results.Run {
 				AllOps: &results.Times{Response: few.Response}, Ops: map[string]results.Op{"deliver": few, "list": few},
 			},
 		}
-		c.Timeline[0].Streams = map[string]results.Outcomes{"readers": {OK: 400, P50: 1, P99: 2, Max: 3}}
 	}
 	return r
 }

@@ -22,7 +22,7 @@ func TestGap(t *testing.T) {
 		{"few operations", 10, 60, results.Gap{At: 14, Seconds: 10}, ""},
 		{"none at all", 0, 60, results.Gap{At: 0, Seconds: 60}, "longest gap without a successful operation: 60.0 s at 00:00"},
 	} {
-		cell := results.Cell{Seconds: c.seconds, Gap: &c.gap, Timeline: []results.Interval{{Outcomes: results.Outcomes{OK: c.ok}}}}
+		cell := results.Cell{Seconds: c.seconds, Gap: &c.gap, Timeline: []results.Interval{{OK: c.ok}}}
 		if got := LongestGap(&cell); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}

@@ -221,13 +221,8 @@ const intervalsMost = 600
 func (p *phase) addInterval(ticked []latency.Op, from, to time.Duration, last bool) {
 	from, to = from.Round(100*time.Microsecond), to.Round(100*time.Microsecond)
 	all := &ticked[p.slots.whole]
-	in := results.Interval{
-		At: from.Seconds(), Seconds: (to - from).Seconds(), Outcomes: outcomes(all),
-		Ops: named(p.ofOps(ticked), func(i int) string { return p.Phase.Patterns.Name(workloads.Op(i)) }),
-	}
-	if p.Phase.HasStreams() {
-		in.Streams = named(ticked[p.slots.streams:p.slots.whole], func(i int) string { return p.Phase.Streams[i].Name })
-	}
+	in := interval(all)
+	in.At, in.Seconds = from.Seconds(), (to - from).Seconds()
 	if in.OK > 0 {
 		p.timeline.endGap(all.First)
 		p.timeline.ended = max(p.timeline.ended, all.Last)
@@ -235,21 +230,10 @@ func (p *phase) addInterval(ticked []latency.Op, from, to time.Duration, last bo
 	p.timeline.append(in, last)
 }
 
-// named are the outcomes of those operations that ended, by name.
-func named(ops []latency.Op, name func(i int) string) map[string]results.Outcomes {
-	all := map[string]results.Outcomes{}
-	for i := range ops {
-		if ops[i].Counts != ([latency.NumOutcomes]int64{}) {
-			all[name(i)] = outcomes(&ops[i])
-		}
-	}
-	return all
-}
-
-// outcomes has the counts and latencies of operations in an interval.
-func outcomes(o *latency.Op) results.Outcomes {
+// interval has the counts and latencies of operations.
+func interval(o *latency.Op) results.Interval {
 	c := &o.Counts
-	in := results.Outcomes{
+	in := results.Interval{
 		OK: c[latency.OK], NotFound: c[latency.NotFound], Failed: c[latency.Failed],
 		Unknown: c[latency.Unknown], Dropped: c[latency.Dropped], TooLarge: c[latency.TooLarge],
 	}

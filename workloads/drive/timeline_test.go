@@ -15,7 +15,7 @@ func lengths(ticks ...float64) (seconds []float64, all int64) {
 	line := timeline{tick: time.Second}
 	at := 0.0
 	for i, s := range ticks {
-		line.append(results.Interval{At: at, Seconds: s, Outcomes: results.Outcomes{OK: 1}}, i == len(ticks)-1)
+		line.append(results.Interval{At: at, Seconds: s, OK: 1}, i == len(ticks)-1)
 		at += s
 	}
 	end := 0.0
@@ -62,14 +62,14 @@ func TestTimelineGrows(t *testing.T) {
 
 // The slowest operation of an interval is known, also where it is the p99 and has no number of its own, and in a sum.
 func TestTimelineSlowest(t *testing.T) {
-	var sum results.Outcomes
+	var sum results.Interval
 	for n, ownMax := range map[int]bool{10: false, 99: false, 101: true} {
 		var o latency.Op
 		o.Counts[latency.OK], o.Times[latency.Latency] = int64(n), *latency.NewHistogram(3)
 		for i := range n {
 			o.Times[latency.Latency].Record(time.Duration(i+1), 1)
 		}
-		in := outcomes(&o)
+		in := interval(&o)
 		if in.Slowest() != int64(n) || (in.Max != 0) != ownMax {
 			t.Errorf("of %d operations: slowest %d, %+v", n, in.Slowest(), in)
 		}

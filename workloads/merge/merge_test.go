@@ -315,7 +315,7 @@ func TestTimelines(t *testing.T) {
 	for i, counts := range [][]int64{{1, 2, 3}, {10, 20, 40}} {
 		c := &sources[i].Run.Cells[0]
 		for at, n := range counts {
-			c.Timeline = append(c.Timeline, results.Interval{At: float64(at), Seconds: 1, Outcomes: results.Outcomes{OK: n, P50: 5, P99: 7, Max: 9}})
+			c.Timeline = append(c.Timeline, results.Interval{At: float64(at), Seconds: 1, OK: n, P50: 5, P99: 7, Max: 9})
 		}
 	}
 	sources[1].Run.Cells[0].Started = "2026-11-22T10:00:01.1Z"

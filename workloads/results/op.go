@@ -2,7 +2,6 @@ package results
 
 import (
 	"cmp"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -11,44 +10,32 @@ import (
 	"github.com/mailbench/mailbench/workloads/latency"
 )
 
-// Interval is what became of the operations that ended or were dropped within a
-// part of a phase. P50, P99 and Max are nanoseconds of operations that were ok: service
-// or response times, as the phase reports them. In a long phase several intervals are put
-// together. P50 is then the mean of theirs, weighted by operations, and P99 is the largest of
-// theirs. The latency log has histograms instead, for windows of its own.
+// Interval is what became of the operations that ended or were dropped within a part of a phase. P50, P99 and Max are
+// latencies in nanoseconds of operations that were ok. In a long phase several intervals are put together. P50 is then
+// the mean of theirs, weighted by operations, and P99 is the largest of theirs. The latency log has histograms of each
+// operation instead, for windows of its own.
 type Interval struct {
-	At      float64 `json:"at"`      // seconds since the phase began
-	Seconds float64 `json:"seconds"` // length of the interval
-	Outcomes
-	Ops     map[string]Outcomes `json:"ops,omitempty"`
-	Streams map[string]Outcomes `json:"streams,omitempty"` // all operations of each stream together
-}
-
-// Outcomes are the counts of an interval, or of one operation in it, and the times of those that were ok.
-type Outcomes struct {
-	OK       int64 `json:"ok,omitempty" add:"sum"`
-	NotFound int64 `json:"not_found,omitempty" add:"sum"`
-	Failed   int64 `json:"failed,omitempty" add:"sum"`
-	Unknown  int64 `json:"unknown,omitempty" add:"sum"`
-	Dropped  int64 `json:"dropped,omitempty" add:"sum"`
-	TooLarge int64 `json:"too_large,omitempty" add:"sum"`
-	P50      int64 `json:"p50,omitempty"`
-	P99      int64 `json:"p99,omitempty" add:"max"`
-	Max      int64 `json:"max,omitempty" add:"max"` // left out if it is P99: see Slowest
+	At       float64 `json:"at"`      // seconds since the phase began
+	Seconds  float64 `json:"seconds"` // length of the interval
+	OK       int64   `json:"ok,omitempty" add:"sum"`
+	NotFound int64   `json:"not_found,omitempty" add:"sum"`
+	Failed   int64   `json:"failed,omitempty" add:"sum"`
+	Unknown  int64   `json:"unknown,omitempty" add:"sum"`
+	Dropped  int64   `json:"dropped,omitempty" add:"sum"`
+	TooLarge int64   `json:"too_large,omitempty" add:"sum"`
+	P50      int64   `json:"p50,omitempty"`
+	P99      int64   `json:"p99,omitempty" add:"max"`
+	Max      int64   `json:"max,omitempty" add:"max"` // left out if it is P99: see Slowest
 }
 
 // Slowest is the longest time. Of fewer than 100 operations that is P99.
-func (o *Outcomes) Slowest() int64 { return max(o.P99, o.Max) }
+func (in *Interval) Slowest() int64 { return max(in.P99, in.Max) }
 
-// Add adds what became of other operations, of the same time or of the time that follows. P50
-// becomes the mean, weighted by operations, and P99 the larger of both.
+// Add adds what became of other operations of the same time.
 func (in *Interval) Add(b *Interval) {
-	in.Outcomes.Add(&b.Outcomes)
-	in.Ops, in.Streams = addOps(in.Ops, b.Ops), addOps(in.Streams, b.Streams)
+	in.P50 = int64(meanOf(float64(in.P50), in.OK, float64(b.P50), b.OK))
+	Add(in, b)
 }
-
-// PerSecond is a count of the interval as a rate.
-func (in *Interval) PerSecond(n int64) float64 { return float64(n) / max(in.Seconds, 1e-3) }
 
 // Follow adds b, the interval after in.
 func (in *Interval) Follow(b *Interval) {
@@ -66,29 +53,6 @@ func Halved(all []Interval) (half []Interval) {
 		half = append(half, in)
 	}
 	return half
-}
-
-// addOps is the sum of a and b.
-func addOps(a, b map[string]Outcomes) map[string]Outcomes {
-	if len(b) == 0 {
-		return a
-	}
-	sum := maps.Clone(a)
-	if sum == nil {
-		sum = map[string]Outcomes{}
-	}
-	for name, o := range b {
-		p := sum[name]
-		p.Add(&o)
-		sum[name] = p
-	}
-	return sum
-}
-
-// Add adds what became of other operations, as Interval.Add does.
-func (o *Outcomes) Add(b *Outcomes) {
-	o.P50 = int64(meanOf(float64(o.P50), o.OK, float64(b.P50), b.OK))
-	Add(o, b)
 }
 
 // Gap is a time in which no operation was ok.

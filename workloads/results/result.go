@@ -52,7 +52,6 @@ type Run struct {
 	Mail        *MailInfo         `json:"mail,omitempty"`
 	Searches    []Search          `json:"searches,omitempty"`
 	Sweep       *Sweep            `json:"sweep,omitempty"`
-	Floor       []Floor           `json:"floor,omitempty"`
 	Audits      []Audit           `json:"audits,omitempty"`
 	Left        []string          `json:"left,omitempty"` // what could not be removed, and how to remove it
 	LatencyLog  *LogDigest        `json:"latency_log,omitempty"`
@@ -123,7 +122,6 @@ type Config struct {
 	MailFile   string   `json:"mail_file,omitempty"`
 	MailLimit  int64    `json:"mail_limit_bytes,omitempty"` // the most bytes that the mail file may have, unpacked
 	Data       bool     `json:"data,omitempty"`             // stores were kept in a data folder
-	NoFloor    bool     `json:"no_floor,omitempty"`         // of earlier builds: they did not measure their own cost
 	FindMax    *FindMax `json:"find_max,omitempty"`
 }
 
@@ -177,16 +175,6 @@ type MailInfo struct {
 	SHA256    string `json:"sha256,omitempty"`
 	// Notes say what was skipped, repaired or guessed, in a sentence for each kind.
 	Notes []string `json:"notes,omitempty"`
-}
-
-// Floor is mailbench's own part of the figures. For the bare harness it is the CPU time of an
-// operation, for a model it is the time of its calls over an engine that does nothing.
-type Floor struct {
-	Model  string  `json:"model"` // "" for the bare harness, of runs of earlier builds
-	Op     string  `json:"op,omitempty"`
-	NS     float64 `json:"ns"`              // nanoseconds an operation
-	Allocs float64 `json:"allocs"`          // allocations an operation of the bare harness
-	Error  string  `json:"error,omitempty"` // why it could not be measured
 }
 
 // JSONSchema is the JSON Schema (2020-12) of run.json.

@@ -117,20 +117,19 @@ func sample() *Run {
 		},
 	}
 	for i := range 12 { // 5 s of trouble, no operation ok in 4 of them
-		in := Interval{At: float64(i), Seconds: 1, Outcomes: Outcomes{OK: 500 - int64(10*i), P50: 400_000, P99: int64(1+i) * 1_000_000, Max: int64(1+i) * 3_000_000}}
-		in.Ops = map[string]Outcomes{"list": {OK: in.OK, NotFound: 1, TooLarge: 2, P50: in.P50, P99: in.P99, Max: in.Max}}
+		in := Interval{At: float64(i), Seconds: 1, OK: 500 - int64(10*i), P50: 400_000, P99: int64(1+i) * 1_000_000, Max: int64(1+i) * 3_000_000}
 		switch {
 		case i == 4:
 			in.OK, in.Unknown, in.Max = 60, 32, 2_000_000_000
 		case i > 4 && i < 9:
-			in = Interval{At: float64(i), Seconds: 1, Outcomes: Outcomes{Failed: int64(100 * i), Dropped: 3}, Ops: map[string]Outcomes{"open": {Failed: int64(100 * i), Dropped: 3}}}
+			in = Interval{At: float64(i), Seconds: 1, Failed: int64(100 * i), Dropped: 3}
 		}
 		invalid.Timeline = append(invalid.Timeline, in)
 	}
 	invalid.Gap = &Gap{At: 4.1, Seconds: 4.9}
 	good := invalid
 	good.Model, good.Verdict, good.Reason, good.Gap = "conversation", OK, nil, &Gap{At: 3, Seconds: 0.1}
-	good.Timeline = []Interval{{Seconds: 10, Outcomes: Outcomes{OK: 5000, P99: 900_000, Max: 1_000_000}}, {At: 10, Seconds: 10, Outcomes: Outcomes{OK: 5010, P99: 910_000, Max: 1_100_000}}, {At: 20, Seconds: 10, Outcomes: Outcomes{OK: 4990, P99: 920_000, Max: 1_200_000}}}
+	good.Timeline = []Interval{{Seconds: 10, OK: 5000, P99: 900_000, Max: 1_000_000}, {At: 10, Seconds: 10, OK: 5010, P99: 910_000, Max: 1_100_000}, {At: 20, Seconds: 10, OK: 4990, P99: 920_000, Max: 1_200_000}}
 	good.Doubts = []Doubt{shared, late("0.20%")}
 	good.Offered = &Offered{Due: 15000, Span: 30, LastStart: 29.98, Rate: 500, Achieved: 500}
 	good.Ops = map[string]Op{"list": op(15010, 480_000, Native), "open": op(7010, 1_250_000, Native), "seen": op(900, 3_000, Native), "subscribe": none, "purge": none}
@@ -213,12 +212,6 @@ func sample() *Run {
 			Steps:      []SearchStep{{Rate: 1000, Verdict: StepBroken, Text: "behind", Refilled: 30, Cell: good}, {Rate: 500, Verdict: StepHeld, Cell: good}},
 			Unfinished: "interrupted", Found: &SearchResult{Limit: LimitUnfinished, Rate: 500, Low: 500, Text: "at least 500/s: the search did not come to its end: interrupted"},
 		}},
-		Floor: []Floor{
-			{NS: 161.2},
-			{Model: "james", Op: "list", NS: 1720, Allocs: 0},
-			{Model: "james", Op: "open", NS: 618, Allocs: 2},
-			{Model: "conversation", Error: "bind: no such table"},
-		},
 		Audits: []Audit{
 			{Model: "james", Engine: "embedded", Trial: 1, Segment: 1, Delivered: 1000, Deleted: 90, Verified: 905, Lost: 4, Corrupt: 1, Notes: []string{"lost " + hostile}},
 			{Model: "conversation", Engine: "embedded", Trial: 1, Segment: 1, Delivered: 1000, Deleted: 90, Verified: 910, Purgeable: 12},

@@ -53,7 +53,7 @@ func TestSchemaHoldsForRuns(t *testing.T) {
 	least := sample()
 	least.Cells, least.Schemas, least.Phases, least.Settings = nil, []Schema{}, []Phase{}, map[string]string{}
 	least.Config = Config{Models: []string{}, Engines: []string{}, Durability: "default", Audit: "no"}
-	least.Mail, least.Floor, least.Audits, least.Left, least.Ended, least.Machine = nil, nil, nil, nil, "", Machine{}
+	least.Mail, least.Audits, least.Left, least.Ended, least.Machine = nil, nil, nil, "", Machine{}
 	for name, r := range map[string]*Run{"sample": sample(), "least": least} {
 		if err := validate(t, s, encoded(t, r)); err != nil {
 			t.Errorf("%s: %v", name, err)
