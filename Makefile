@@ -22,7 +22,7 @@ build: ## build bin/mailbench
 	$(GO) build -o bin/ ./cmd/mailbench
 
 .PHONY: release
-release: ## build the archives of a release into dist (VERSION=v0.1.0), with checksums
+release: ## build the archives of a release into dist (VERSION=v0.1.0), with checksums and SBOMs
 	.ci/release "$(VERSION)" dist $(SYSTEMS)
 
 .PHONY: test

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"compress/gzip"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,8 +16,8 @@ import (
 	"testing"
 )
 
-// TestRelease: the archive of this system holds a mailbench that runs, with its license, and the sums are those of the
-// files.
+// TestRelease: the archive of this system holds a mailbench that runs, with its license; the sums are
+// those of the files, and the SBOM names each module that go.mod requires and the program has.
 func TestRelease(t *testing.T) {
 	if err := exec.Command("git", "rev-parse", "HEAD").Run(); err != nil {
 		t.Skip("no clone: ", err)
@@ -48,6 +49,21 @@ func TestRelease(t *testing.T) {
 		sum, file, _ := strings.Cut(strings.TrimSpace(line), "  ")
 		if got := fmt.Sprintf("%x", sha256.Sum256(readFile(t, filepath.Join(dir, file)))); got != sum {
 			t.Errorf("%s has the sum %s, and SHA256SUMS says %s", file, got, sum)
+		}
+	}
+	var bom struct {
+		Components []struct{ Name, Version string }
+	}
+	if err := json.Unmarshal(readFile(t, filepath.Join(dir, name+".cdx.json")), &bom); err != nil {
+		t.Fatal(err)
+	}
+	linked := map[string]string{}
+	for _, c := range bom.Components {
+		linked[c.Name] = c.Version
+	}
+	for _, m := range []string{"std", "github.com/cockroachdb/pebble/v2", "github.com/gocql/gocql", "github.com/spf13/cobra"} {
+		if linked[m] == "" {
+			t.Errorf("the SBOM lacks %s: %v", m, linked)
 		}
 	}
 	if out, err := release(); err == nil || !strings.Contains(out, "is not empty") {
