@@ -179,17 +179,6 @@ func TestInconclusivePhases(t *testing.T) {
 	}
 }
 
-// Each trial of a search for the highest rate ran at a rate of its own, so neither its times nor its counters compare.
-func TestSearches(t *testing.T) {
-	base, fresh := pairOf(4)
-	change(fresh, "list", slower(2))
-	fresh.Runs[0].Searches = []results.Search{{Key: fresh.Runs[0].Cells[0].Key}}
-	c := compared(t, base, fresh, "*", false)
-	if why := c.Cells[0].Why; len(c.Regressions) > 0 || !strings.Contains(why, "each trial ran at the highest rate that it found") {
-		t.Errorf("%q, regressions %q", why, c.Regressions)
-	}
-}
-
 // The advice fits the trials: more of them, longer ones where too many would be needed, and interleaved ones after
 // sequential runs.
 func TestNext(t *testing.T) {
@@ -696,7 +685,7 @@ func TestSegmentIsRefused(t *testing.T) {
 
 func TestGates(t *testing.T) {
 	for text, want := range map[string]string{
-		"lst.p98":               `unknown metric "p98"; expected one of typical, p50, p99, p99.9, rate, errors, requests, scanned, rows, bytes, or OP.METRIC`,
+		"lst.p98":               `unknown metric "p98"; expected one of typical, p50, p99, p99.9, rate, max-rate, errors, requests, scanned, rows, bytes, or OP.METRIC`,
 		"list.p99:10":           "expected a limit such as 10%",
 		"list.p99:10ms":         "expected a limit such as 10%",
 		"list.p99:-1%":          "expected a limit",

@@ -18,6 +18,7 @@ type Measure struct {
 	HigherIsBetter bool
 	Text           func(v float64) string
 	load           bool // it is of all operations of a phase together, and not of each
+	search         bool // it is of the search for the highest rate of a phase, in place of all others of the whole load
 	// time is a time or rate: NaN if a trial does not have it, and infinite if it never ended.
 	time func(t *trial) float64
 	// count is a counter: its mean over operations, and its standard deviation. The mean is NaN if a trial does not
@@ -56,6 +57,7 @@ var measures = []*Measure{
 		}
 		return t.op.Rate
 	}},
+	{Name: "max-rate", Limit: 0.10, HigherIsBetter: true, load: true, search: true, Text: perSecond, time: maxRate},
 	{
 		Name: "errors", Limit: 0.001, fraction: true, Text: func(v float64) string { return words.Amount(100*v) + "%" },
 		count: func(o *results.Op) (mean, deviation float64) { // operations that did not succeed
@@ -95,6 +97,20 @@ func percentile(p float64) func(t *trial) float64 {
 		}
 		return t.op.Scheduled().At(p)
 	}
+}
+
+// maxRate is the middle of the bracket that a search for the highest rate ended with, in operations a second. If
+// engine and load generator filled the machine that they share, it is the highest rate that held. It is NaN if the
+// search found no rate, or only that the store holds more.
+func maxRate(t *trial) float64 {
+	switch r := t.found; {
+	case r == nil:
+	case r.Limit == results.LimitStore && r.High > 0:
+		return (r.Low + r.High) / 2
+	case r.Limit == results.LimitMachine:
+		return r.Rate
+	}
+	return math.NaN()
 }
 
 // counter is a counter of the store, of the operations that succeeded. A few traced operations are no gate.

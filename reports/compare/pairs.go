@@ -42,8 +42,9 @@ type trial struct {
 	run    *results.Run
 	cell   *results.Cell
 	phase  string
-	shares map[string]float64 // those of all trials
-	op     results.Op         // one that the trial does not have was never attempted
+	found  *results.SearchResult // of a search for the highest rate; nil: there was none
+	shares map[string]float64    // those of all trials
+	op     results.Op            // one that the trial does not have was never attempted
 }
 
 // series is an operation, or the whole load, in all trials of both sides.
@@ -64,11 +65,17 @@ func newCells(both [2]Side, force bool) (cells []*Cell, alone []string) {
 					forced := *c
 					c, forced.Verdict = &forced, results.OK
 				}
-				if len(c.Streams) == 0 {
-					all = append(all, trial{side: side, run: r, cell: c, phase: c.Where()})
+				one := trial{side: side, run: r, cell: c, phase: c.Where()}
+				if at := slices.IndexFunc(r.Searches, func(s results.Search) bool { return s.Key == c.Key }); at >= 0 {
+					one.found = r.Searches[at].Found
+				}
+				if len(c.Streams) == 0 || one.found != nil {
+					all = append(all, one)
+					continue
 				}
 				for _, s := range c.Streams {
-					all = append(all, trial{side: side, run: r, cell: c.Alone(s.Name), phase: c.Where() + ":" + s.Name})
+					one.cell, one.phase = c.Alone(s.Name), c.Where()+":"+s.Name
+					all = append(all, one)
 				}
 			}
 		}
@@ -102,9 +109,12 @@ func newCell(k Subject, trials []trial) *Cell {
 	}
 	c.trials = trials
 	c.check()
+	search := slices.ContainsFunc(trials, func(t trial) bool { return t.found != nil })
 	for _, s := range c.series() {
+		whole := s.op == WholeLoad
 		for _, m := range measures {
-			if m.load == (s.op == WholeLoad) {
+			// Times and errors of operations are those at the rate that was found, another one in each trial.
+			if m.load == whole && m.search == (search && whole) && (whole || !search || !m.Timed() && !m.fraction) {
 				c.Figures = append(c.Figures, c.newFigure(s, m))
 			}
 		}
@@ -142,7 +152,7 @@ func (c *Cell) newFigure(s *series, m *Measure) Figure {
 // that its side did not run the operations, and then nothing can be compared.
 func (c *Cell) check() {
 	var numbers [2][]int
-	var invalid [2][]string // reasons of invalid trials
+	var invalid, without [2][]string // reasons of invalid trials, and of searches that found no rate
 	for i := range c.trials {
 		t := &c.trials[i]
 		numbers[t.side] = append(numbers[t.side], t.cell.Trial)
@@ -159,8 +169,8 @@ func (c *Cell) check() {
 			c.Why = fmt.Sprintf("%s is %s: %s", sides[t.side], v, words.OneLine(reason))
 			c.broken = t.side == 1
 		}
-		if c.Why == "" && slices.ContainsFunc(t.run.Searches, func(s results.Search) bool { return s.Key == t.cell.Key }) {
-			c.Why = "each trial ran at the highest rate that it found; \"mailbench report BASE NEW\" has the rates"
+		if t.found != nil && math.IsNaN(maxRate(t)) {
+			without[t.side] = append(without[t.side], t.found.Text)
 		}
 	}
 	if c.Why != "" {
@@ -169,6 +179,10 @@ func (c *Cell) check() {
 	for side, all := range numbers {
 		if of := invalid[side]; len(of) > 0 {
 			c.note("%d of %d trials of %s left out of latency (%s)", len(of), len(all), sides[side], of[0])
+		}
+		if of := without[side]; len(of) > 0 {
+			c.note("%d of %d trials of %s did not find the highest rate, so it is not compared: %s", len(of), len(all),
+				sides[side], of[0])
 		}
 		slices.Sort(all)
 	}

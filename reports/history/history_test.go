@@ -174,3 +174,30 @@ func files(t *testing.T, dir string) string {
 	}
 	return all.String()
 }
+
+// The highest rate that a run found is a value with its uncertainty, and a change of it is found.
+func TestMaxRateChanges(t *testing.T) {
+	dir := t.TempDir()
+	for night := range 12 {
+		r := nightly(night)
+		r.Config.FindMax = &results.FindMax{Max: 1e6, Precision: 0.05, Step: 5}
+		rate := 2000 + 20*float64(night%3)
+		if night >= 6 {
+			rate *= 0.7
+		}
+		found := results.SearchResult{Limit: results.LimitStore, Rate: rate - 50, Low: rate - 50, High: rate + 50}
+		if night == 3 {
+			found.Limit = results.LimitClient
+		}
+		r.Searches = []results.Search{{Key: r.Cells[0].Key, Found: &found}}
+		put(t, dir, fmt.Sprintf("night-%02d", night), r)
+	}
+	s := historyOf(t, dir, nil).Series[0]
+	if got, want := changes(&s), "james/embedded/measure whole load.max-rate run 6 regression"; got != want {
+		t.Errorf("changes:\n%s\nwant:\n%s", got, want)
+	}
+	f := s.Figures[0]
+	if f.Name != "max-rate" || f.Values[3] != nil || f.shown(3) != "-" || f.shown(0) != "2000/s" {
+		t.Errorf("%s: %s, %s", f, f.shown(0), f.shown(3))
+	}
+}
