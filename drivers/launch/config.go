@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -173,7 +174,8 @@ func checkMemory(e *Engine, heap int64, processes int) error {
 	if err != nil {
 		return fmt.Errorf("find out how much memory is free: %w", err)
 	}
-	available := min(int64(memory.Available), containerMemory("/sys/fs/cgroup"))
+	groups, _ := os.ReadFile("/proc/self/cgroup") // only Linux has it
+	available := min(int64(memory.Available), cgroupMemory(string(groups), "/sys/fs/cgroup"))
 	if need := (heap + e.overhead) * int64(processes); need > available {
 		return fmt.Errorf("not enough memory: %s of %s need %s and %s is available; start fewer, or give each less with --heap",
 			words.Plural(processes, "process"), e.Name, words.Size(float64(need)), words.Size(float64(available)))
@@ -181,20 +183,51 @@ func checkMemory(e *Engine, heap int64, processes int) error {
 	return nil
 }
 
-// containerMemory returns how many bytes the limit of a container leaves, beyond which the kernel kills. group is the
-// folder of its control group (version 2). Without a limit the result is math.MaxInt64.
-func containerMemory(group string) int64 {
-	read := func(name string) string {
-		text, _ := os.ReadFile(filepath.Join(group, name)) // only Linux has it
-		return strings.TrimSpace(string(text))
+// cgroupMemory returns how many bytes the control groups leave this process. Beyond that
+// the kernel kills, however much the machine has. cgroups is the text of /proc/self/cgroup.
+// root is the folder where they are mounted. Without a limit the result is math.MaxInt64.
+func cgroupMemory(cgroups, root string) int64 {
+	left := int64(math.MaxInt64)
+	for line := range strings.Lines(cgroups) {
+		// "0::/path" of version 2; "7:memory:/path" of version 1
+		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(parts) != 3 || parts[1] != "" && parts[1] != "memory" {
+			continue
+		}
+		mount, files := root, memoryFiles{"memory.max", "memory.current", "inactive_file"}
+		if parts[1] != "" {
+			mount = filepath.Join(root, "memory")
+			files = memoryFiles{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"}
+		}
+		for group := path.Clean("/" + parts[2]); ; group = path.Dir(group) { // every group above limits too
+			left = min(left, files.left(filepath.Join(mount, group)))
+			if group == "/" {
+				break
+			}
+		}
 	}
-	limit, err := strconv.ParseInt(read("memory.max"), 10, 64)
-	used, uerr := strconv.ParseInt(read("memory.current"), 10, 64)
-	if err != nil || uerr != nil { // other text, such as "max"
-		return math.MaxInt64
+	return left
+}
+
+// memoryFiles are the names of a group's files with its limit and its use, and of the
+// line in memory.stat with what the kernel can take back: cached files.
+type memoryFiles struct{ limit, used, cached string }
+
+// left returns how many bytes a group may still take.
+func (m memoryFiles) left(group string) int64 {
+	var limit, used int64
+	for name, number := range map[string]*int64{m.limit: &limit, m.used: &used} {
+		text, err := os.ReadFile(filepath.Join(group, name))
+		if err == nil {
+			*number, err = strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+		}
+		if err != nil { // other text, such as "max"
+			return math.MaxInt64
+		}
 	}
-	for line := range strings.Lines(read("memory.stat")) {
-		if n, ok := strings.CutPrefix(line, "inactive_file "); ok { // the kernel can take back cached files
+	stat, _ := os.ReadFile(filepath.Join(group, "memory.stat"))
+	for line := range strings.Lines(string(stat)) {
+		if n, ok := strings.CutPrefix(line, m.cached+" "); ok {
 			cached, _ := strconv.ParseInt(strings.TrimSpace(n), 10, 64)
 			used -= cached
 		}

@@ -238,6 +238,9 @@ func (in *Instance) spawn(n *Node, java, lib string) error {
 		name, _, _ := strings.Cut(variable, "=")
 		return !slices.Contains(passedOn, name) && !strings.HasPrefix(name, "LC_")
 	})
+	if info, err := os.Stat(in.logPath(n)); err == nil {
+		n.logFrom = info.Size()
+	}
 	_, err = startProcess(cmd, in.logPath(n), func(p Process) error {
 		n.Process = p
 		return in.state.save(in.dir)
@@ -325,6 +328,8 @@ type Node struct {
 	Address string   `json:"address"`
 	Listens []string `json:"listens"` // all addresses that it listens on
 	Process Process  `json:"process"` // the last one that was started
+
+	logFrom int64 // length in bytes of the log when this process started the node, else 0
 }
 
 // Process identifies a process, even if its id is used again.

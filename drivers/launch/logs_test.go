@@ -15,21 +15,25 @@ func TestTail(t *testing.T) {
 	}
 	for _, c := range []struct {
 		text  string
+		from  int64
 		lines int
 		want  string
 	}{
-		{"", 2, ""},
-		{"a\nb\nc\n", 1, "c\n"},
-		{"a\nb\nc\n", 2, "b\nc\n"},
-		{"a\nb\nc", 2, "b\nc"},
-		{"a\n\nc\n", 2, "\nc\n"},
-		{"a\nb\n", 9, "a\nb\n"},
-		{long.String(), 3, "line 2997\nline 2998\nline 2999\n"},
-		{long.String(), 2999, strings.TrimPrefix(long.String(), "line 0\n")},
+		{"", 0, 2, ""},
+		{"a\nb\nc\n", 0, 1, "c\n"},
+		{"a\nb\nc\n", 0, 2, "b\nc\n"},
+		{"a\nb\nc", 0, 2, "b\nc"},
+		{"a\n\nc\n", 0, 2, "\nc\n"},
+		{"a\nb\n", 0, 9, "a\nb\n"},
+		{"a\nb\nc\n", 4, 9, "c\n"},
+		{"a\n", 9, 1, ""},
+		{long.String(), 0, 3, "line 2997\nline 2998\nline 2999\n"},
+		{long.String(), 0, 2999, strings.TrimPrefix(long.String(), "line 0\n")},
+		{long.String(), 7, 9999, strings.TrimPrefix(long.String(), "line 0\n")},
 	} {
 		f := strings.NewReader(c.text)
-		if got, err := tailOf(f, c.lines); got != c.want || err != nil || f.Len() > 0 {
-			t.Errorf("last %d lines of %d bytes: %.40q, %v, want %.40q", c.lines, len(c.text), got, err, c.want)
+		if got, err := tailOf(f, c.from, c.lines); got != c.want || err != nil || f.Len() > 0 {
+			t.Errorf("last %d lines of %d bytes from %d on: %.40q, %v, want %.40q", c.lines, len(c.text), c.from, got, err, c.want)
 		}
 	}
 }

@@ -163,14 +163,15 @@ func end(ctx context.Context, sig os.Signal, most time.Duration, nodes ...*Node)
 // logPath returns the path of a node's log.
 func (in *Instance) logPath(n *Node) string { return filepath.Join(in.nodeDir(n), "log") }
 
-// logTail returns the last few lines that a node has logged, for an error.
+// logTail returns the last few lines that a node has logged since its start, for an
+// error.
 func (in *Instance) logTail(n *Node) string {
 	f, err := private.OpenFile(in.logPath(n), os.O_RDONLY)
 	if err != nil {
 		return err.Error()
 	}
 	defer f.Close()
-	text, err := tailOf(f, 5)
+	text, err := tailOf(f, n.logFrom, 5)
 	if err != nil {
 		return err.Error()
 	}
@@ -194,7 +195,7 @@ func (in *Instance) Log(ctx context.Context, w io.Writer, node string, last int,
 	defer f.Close()
 	var rest io.Reader = f
 	if last > 0 {
-		text, err := tailOf(f, last)
+		text, err := tailOf(f, 0, last)
 		if err != nil {
 			return fmt.Errorf("read the log: %w", err)
 		}
@@ -218,16 +219,17 @@ func tail(text string, lines int) string {
 	return strings.Join(all[max(0, len(all)-lines):], "")
 }
 
-// tailOf returns the last lines of a file, and leaves the file at its end. It reads no more than a few times what these
-// lines have.
-func tailOf(f io.ReadSeeker, lines int) (string, error) {
+// tailOf returns the last lines of a file, of those from a place on, and leaves the file at its end. It reads no more
+// than a few times what these lines have.
+func tailOf(f io.ReadSeeker, from int64, lines int) (string, error) {
 	end, err := f.Seek(0, io.SeekEnd)
 	for size := int64(16 << 10); err == nil; size *= 2 {
-		text := make([]byte, min(end, size))
-		if _, err = f.Seek(-int64(len(text)), io.SeekEnd); err == nil {
+		begin := max(min(from, end), end-size)
+		text := make([]byte, end-begin)
+		if _, err = f.Seek(begin, io.SeekStart); err == nil {
 			_, err = io.ReadFull(f, text)
 		}
-		if err == nil && (end <= size || bytes.Count(text, []byte("\n")) > lines) {
+		if err == nil && (begin <= from || bytes.Count(text, []byte("\n")) > lines) {
 			return tail(string(text), lines), nil
 		}
 	}
