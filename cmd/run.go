@@ -240,7 +240,8 @@ func (f *runFlags) finish(cmd *cobra.Command, dir *results.Dir, result *results.
 // file as a trace: its text is not shown.
 func (f *runFlags) notBegun(err error) error {
 	if line := (*replay.LineError)(nil); f.from != "" && errors.As(err, &line) {
-		return usagef("%s:%d: not a line of a trace that can be replayed (workloads fit --trace says why)", line.File, line.Line)
+		return usagef("%s:%d: not a line of a trace that can be replayed (a run of a workload with it, without --from, says why)",
+			line.File, line.Line)
 	}
 	if errors.Is(err, run.ErrDisk) {
 		return usage(err)
