@@ -142,64 +142,60 @@ func newEngineLogs(known registry) *cobra.Command {
 	return cmd
 }
 
-// upFlags are the flags of engine up as they were given.
-type upFlags struct {
-	launch.Config
-	check bool
-}
-
 func newEngineUp(known registry) *cobra.Command {
-	var f upFlags
+	var c launch.Config
+	var check bool
 	cmd := command("up ENGINE", known.instance(false), func(cmd *cobra.Command, args []string) error {
-		f.Engine = args[0]
-		return f.up(cmd)
+		c.Engine = args[0]
+		return up(cmd, c, check)
 	})
 	cmd.ValidArgs = launchable()
 	flags := cmd.Flags()
 	var ports []string
 	for _, e := range launch.Engines() {
-		flags.Var(whole(&f.Nodes, e.MinNodes, e.MaxNodes), e.Flag,
+		flags.Var(whole(&c.Nodes, e.MinNodes, e.MaxNodes), e.Flag,
 			fmt.Sprintf("%s: `N` of %d to %d", e.Nodes, e.MinNodes, e.MaxNodes))
 		flags.Lookup(e.Flag).DefValue = strconv.Itoa(e.MinNodes)
 		ports = append(ports, fmt.Sprintf("%d for %s", e.Port, e.Name))
 	}
-	flags.StringVar(&f.Dir, "dir", "", "`DIR` for configuration, data and logs (default: a folder of the engine in "+
+	flags.StringVar(&c.Dir, "dir", "", "`DIR` for configuration, data and logs (default: a folder of the engine in "+
 		"mailbench's cache)")
-	flags.Var(whole(&f.Port, 0, math.MaxUint16), "port", "first `PORT`; 0 uses free ones (default "+strings.Join(ports, ", ")+")")
-	flags.Var(parsed((*strict.Size)(&f.HeapBytes), strict.ParseSize), "heap", "heap of each process: `SIZE` such as 1GiB (default 512MiB, of HBase 1GiB)")
-	flags.IntVar(&f.Datacenters, "datacenters", 0, "Cassandra: `N` datacenters, dc1 and up, over which the nodes are spread")
-	flags.StringToStringVar(&f.Options, "config", nil, "Cassandra: `NAME=VALUE`, a line of cassandra.yaml; may be given "+
+	flags.Var(whole(&c.Port, 0, math.MaxUint16), "port", "first `PORT`; 0 uses free ones (default "+strings.Join(ports, ", ")+")")
+	flags.Var(parsed((*strict.Size)(&c.HeapBytes), strict.ParseSize), "heap", "heap of each process: `SIZE` such as 1GiB (default 512MiB, of HBase 1GiB)")
+	flags.IntVar(&c.Datacenters, "datacenters", 0, "Cassandra: `N` datacenters, dc1 and up, over which the nodes are spread")
+	flags.StringToStringVar(&c.Options, "config", nil, "Cassandra: `NAME=VALUE`, a line of cassandra.yaml; may be given "+
 		"several times")
-	flags.BoolVar(&f.Auth, "auth", false, "Cassandra on one node: with a login, a restricted role and TLS")
-	flags.BoolVar(&f.check, "check", false, "start nothing; check for Java and Maven on this machine, and exit with 1 if one is missing")
+	flags.BoolVar(&c.Auth, "auth", false, "Cassandra on one node: with a login, a restricted role and TLS")
+	flags.BoolVar(&check, "check", false, "start nothing; check for Java and Maven on this machine, and exit with 1 if one is missing")
 	bindJSON(flags, "print JSON")
 	return cmd
 }
 
-func (f *upFlags) up(cmd *cobra.Command) error {
+// up starts an engine, or only checks that it could be started here.
+func up(cmd *cobra.Command, c launch.Config, check bool) error {
 	for _, e := range launch.Engines() {
-		if e.Name != f.Engine && cmd.Flags().Changed(e.Flag) {
+		if e.Name != c.Engine && cmd.Flags().Changed(e.Flag) {
 			return usagef("--%s is for %s; see %q", e.Flag, e.Name, cmd.CommandPath()+" --help")
 		}
 	}
-	if f.Port == 0 && cmd.Flags().Changed("port") {
-		f.Port = launch.AnyPort
+	if c.Port == 0 && cmd.Flags().Changed("port") {
+		c.Port = launch.AnyPort
 	}
-	if err := f.Check(); err != nil {
+	if err := c.Check(); err != nil {
 		return err
 	}
-	if f.check {
-		err := launch.Available(cmd.Context(), f.Engine)
+	if check {
+		err := launch.Available(cmd.Context(), c.Engine)
 		if err == nil {
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s can be started here: %s\n", f.Engine, upCommand(f.Engine, f.Dir))
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s can be started here: %s\n", c.Engine, upCommand(c.Engine, c.Dir))
 		}
 		return err
 	}
 	begin := time.Now()
-	f.Progress = func(line string) {
+	c.Progress = func(line string) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%4.0fs  %s\n", time.Since(begin).Seconds(), line)
 	}
-	in, err := launch.Up(cmd.Context(), f.Config)
+	in, err := launch.Up(cmd.Context(), c)
 	switch {
 	case errors.Is(err, context.Canceled):
 		return statusError{exitInterrupted, errors.New("interrupted; started nodes are stopped again")}

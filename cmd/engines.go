@@ -48,29 +48,24 @@ func newEngineShow(known registry) *cobra.Command {
 				if i > 0 {
 					fmt.Fprintln(w)
 				}
-				printEngine(w, e)
+				fmt.Fprintf(w, "%s: %s\n", e.Name, e.Doc)
+				if e.Server != "" {
+					fmt.Fprintf(w, "mailbench does not start it; %s. \"mailbench engine status %s\" says whether one answers.\n",
+						e.Server, e.Name)
+				}
+				listed := listEngine(e)
+				if len(listed.Settings) == 0 {
+					fmt.Fprintln(w, "It has no settings.")
+				}
+				printSettings(w, []string{"SETTING", "DEFAULT", "DESCRIPTION"}, listed.Settings)
+				printSettings(w, []string{"ENVIRONMENT", "DESCRIPTION"}, listed.Environment)
+				printSettings(w, []string{"MISSING FEATURE", "RESULT"}, listed.Lacking)
 			}
 		})
 	})
 	c.ValidArgs = known.engineNames()
 	bindJSON(c.Flags(), "print JSON")
 	return c
-}
-
-// printEngine prints an engine with its settings.
-func printEngine(w io.Writer, e drivers.Engine) {
-	fmt.Fprintf(w, "%s: %s\n", e.Name, e.Doc)
-	if e.Server != "" {
-		fmt.Fprintf(w, "mailbench does not start it; %s. \"mailbench engine status %s\" says whether one answers.\n", e.Server, e.Name)
-	}
-	listed := listEngine(e)
-	if len(listed.Settings) == 0 {
-		fmt.Fprintln(w, "It has no settings.")
-		return
-	}
-	printSettings(w, []string{"SETTING", "DEFAULT", "DESCRIPTION"}, listed.Settings)
-	printSettings(w, []string{"ENVIRONMENT", "DESCRIPTION"}, listed.Environment)
-	printSettings(w, []string{"MISSING FEATURE", "RESULT"}, listed.Lacking)
 }
 
 // listedEngine is the JSON of an engine. Fields are added, never removed.

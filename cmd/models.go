@@ -26,7 +26,17 @@ func newModels(known registry) *cobra.Command {
 		case len(args) == 0 && len(engines) > 0:
 			return usagef("--engine needs a model; expected mailbench models NAME")
 		case len(args) == 0:
-			return known.listModels(cmd)
+			var all []listedModel
+			for _, m := range known.withVariants() {
+				s, err := schemaOf(m)
+				if err != nil {
+					return err
+				}
+				all = append(all, listedModel{m.Name, s.Native, len(s.Tables), len(s.Patterns), cmp.Or(m.Doc, s.Doc)})
+			}
+			return list(cmd, all, []string{"MODEL", "TARGET ENGINE", "SCHEMA", "DESCRIPTION"}, func(m listedModel) []string {
+				return []string{m.Name, m.Native, words.Plural(m.Tables, "table"), m.Doc}
+			})
 		}
 		s, err := known.schema(args[0])
 		if err != nil {
@@ -60,21 +70,6 @@ type listedModel struct {
 	Tables   int    `json:"tables"`
 	Patterns int    `json:"patterns"`
 	Doc      string `json:"description"`
-}
-
-// listModels lists the models and their variants, with the description of each.
-func (r registry) listModels(cmd *cobra.Command) error {
-	var all []listedModel
-	for _, m := range r.withVariants() {
-		s, err := schemaOf(m)
-		if err != nil {
-			return err
-		}
-		all = append(all, listedModel{m.Name, s.Native, len(s.Tables), len(s.Patterns), cmp.Or(m.Doc, s.Doc)})
-	}
-	return list(cmd, all, []string{"MODEL", "TARGET ENGINE", "SCHEMA", "DESCRIPTION"}, func(m listedModel) []string {
-		return []string{m.Name, m.Native, words.Plural(m.Tables, "table"), m.Doc}
-	})
 }
 
 func newModelsNew(known registry) *cobra.Command {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/metrics"
 	"github.com/mailbench/mailbench/reports/page"
 	"github.com/mailbench/mailbench/reports/ranking"
 	"github.com/mailbench/mailbench/reports/screen"
@@ -156,11 +157,20 @@ func (f *runFlags) measure(cmd *cobra.Command, c *run.Config) error {
 	bar := progress{Bar: screen.NewBar(errs, f.quiet)}
 	c.Progress = bar.update
 	if f.metrics != "" {
-		stop, err := f.serveMetrics(errs, c)
+		m := metrics.New()
+		at, stop, err := m.Serve(f.metrics)
 		if err != nil {
 			return errors.Join(err, dir.Abort())
 		}
 		defer stop()
+		if !f.quiet {
+			fmt.Fprintf(errs, "metrics: http://%s/metrics\n", at)
+		}
+		c.Observe = m.Add
+		c.Progress = func(p run.Progress) {
+			m.Progress(p.Done)
+			bar.update(p)
+		}
 	}
 	warned := false
 	c.Save = func(soFar *results.Run) {

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"net"
 	"path/filepath"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/reports/metrics"
 	"github.com/mailbench/mailbench/reports/ranking"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/strict"
@@ -108,7 +106,13 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 	flags.Bool("no-overhead", false, "for earlier builds, which measure their own cost in each run")
 	_ = flags.MarkHidden("no-overhead") // compare --run gives it to builds of any age
 	bindFailOn(flags, &f.failOn)
-	at := parsed(&f.metrics, parseAddress)
+	at := parsed(&f.metrics, func(text string) (string, error) {
+		_, port, err := net.SplitHostPort(text)
+		if err == nil {
+			_, err = strconv.ParseUint(port, 10, 16)
+		}
+		return text, err
+	})
 	at.what, at.expected = "", "HOST:PORT or :PORT, such as :9464"
 	flags.Var(at, "metrics", "show the run to Prometheus at http://`[HOST]:PORT`/metrics while it lasts; without HOST "+
 		"on loopback only")
@@ -204,34 +208,6 @@ func sweepOverride(text string) ([]string, error) {
 		}
 	}
 	return []string{"sweep={" + path + ": [" + list + "]}"}, nil
-}
-
-// parseAddress checks an address to listen on.
-func parseAddress(text string) (string, error) {
-	_, port, err := net.SplitHostPort(text)
-	if err == nil {
-		_, err = strconv.ParseUint(port, 10, 16)
-	}
-	return text, err
-}
-
-// serveMetrics shows the run to Prometheus until stop is called.
-func (f *runFlags) serveMetrics(w io.Writer, c *run.Config) (stop func(), err error) {
-	m := metrics.New()
-	at, stop, err := m.Serve(f.metrics)
-	if err != nil {
-		return nil, err
-	}
-	c.Observe = m.Add
-	progress := c.Progress
-	c.Progress = func(p run.Progress) {
-		m.Progress(p.Done)
-		progress(p)
-	}
-	if !f.quiet {
-		fmt.Fprintf(w, "metrics: http://%s/metrics\n", at)
-	}
-	return stop, nil
 }
 
 // repeat takes the workload, models, engines and settings from the saved run that --from names. Flags that were

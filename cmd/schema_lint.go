@@ -77,7 +77,22 @@ func (f *lintFlags) run(cmd *cobra.Command, known registry, args []string) (err 
 	if err := f.write(cmd.OutOrStdout(), reports); err != nil {
 		return fmt.Errorf("print the report: %w", err)
 	}
-	return f.verdict(reports)
+	var errs, warnings int
+	for _, r := range reports {
+		n := r.Counts()
+		errs, warnings = errs+n.Errors, warnings+n.Warnings
+	}
+	var faults []string
+	if errs > 0 {
+		faults = append(faults, words.Plural(errs, "error"))
+	}
+	if warnings > 0 && f.failOn == lint.Warning {
+		faults = append(faults, words.Plural(warnings, "warning"))
+	}
+	if len(faults) > 0 {
+		return statusError{exitBroken, fmt.Errorf("%s in schemas", strings.Join(faults, " and "))}
+	}
+	return nil
 }
 
 // check checks the schemas that are named. It reads all input first.
@@ -178,27 +193,6 @@ func (f *lintFlags) read(stderr io.Writer, known registry, args []string) ([]*sc
 	}
 	r.WritePassed(stderr)
 	return []*schemas.Schema{r.Schema}, nil
-}
-
-// verdict is an error if a report has findings that fail.
-func (f *lintFlags) verdict(reports []*lint.Report) error {
-	var all lint.Counts
-	for _, r := range reports {
-		n := r.Counts()
-		all.Errors += n.Errors
-		all.Warnings += n.Warnings
-	}
-	var faults []string
-	if all.Errors > 0 {
-		faults = append(faults, words.Plural(all.Errors, "error"))
-	}
-	if all.Warnings > 0 && f.failOn == lint.Warning {
-		faults = append(faults, words.Plural(all.Warnings, "warning"))
-	}
-	if len(faults) == 0 {
-		return nil
-	}
-	return statusError{exitBroken, fmt.Errorf("%s in schemas", strings.Join(faults, " and "))}
 }
 
 // writeRules prints the rules that are named, or all.

@@ -287,22 +287,15 @@ func (f *validateFlags) run(
 	if found == nil {
 		return err
 	}
-	return errors.Join(err, f.print(cmd, found))
-}
-
-// print prints the report. Its error says that data is broken.
-func (f *validateFlags) print(cmd *cobra.Command, v *subject.Validated) error {
-	if err := show(cmd, v, v.WriteText); err != nil {
-		return err
+	wrong := show(cmd, found, found.WriteText)
+	switch where := "data of " + found.Schema + " on " + found.Engine; {
+	case wrong != nil:
+	case found.Broken > 0:
+		wrong = statusError{exitData, fmt.Errorf("%s is broken: %s", where, words.Plural(found.Broken, "row"))}
+	case found.Audit != nil && found.Audit.Broken(f.exact):
+		wrong = statusError{exitData, fmt.Errorf("%s is broken (verification of the model)", where)}
 	}
-	switch {
-	case v.Broken > 0:
-		return statusError{exitData, fmt.Errorf("data of %s on %s is broken: %s", v.Schema,
-			v.Engine, words.Plural(v.Broken, "row"))}
-	case v.Audit != nil && v.Audit.Broken(f.exact):
-		return statusError{exitData, fmt.Errorf("data of %s on %s is broken (verification of the model)", v.Schema, v.Engine)}
-	}
-	return nil
+	return errors.Join(err, wrong)
 }
 
 // journal opens the file of --resume.
