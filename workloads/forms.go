@@ -94,9 +94,7 @@ func (d *decoder) rate(k *key, n *yaml.Node, what string) any {
 func (d *decoder) number(k *key, n *yaml.Node, what string) any {
 	least, _ := strconv.ParseFloat(k.least, 64)
 	_, most := k.within()
-	v, err := random.DecodeNumber(n, least, float64(max(1, most)))
-	d.Check(err == nil, n, "%s %v", what, err)
-	return v
+	return random.DecodeNumber(&d.Decoder, n, what, least, float64(max(1, most)))
 }
 
 func (d *decoder) whole(k *key, n *yaml.Node, what string) any {

@@ -128,9 +128,9 @@ func newVocabulary(r *random.Rand) *vocabulary {
 	for i := range v.words {
 		w = w[:0]
 		for range 1 + r.IntN(3+i*2/vocabularySize) {
-			w = append(w, consonants[letters.Rank(r)-1], vowels[r.IntN(len(vowels))])
+			w = append(w, consonants[letters.Draw(r)-1], vowels[r.IntN(len(vowels))])
 			if r.Chance(0.4) {
-				w = append(w, consonants[letters.Rank(r)-1])
+				w = append(w, consonants[letters.Draw(r)-1])
 			}
 		}
 		if r.Chance(0.02) {
@@ -145,7 +145,7 @@ func newVocabulary(r *random.Rand) *vocabulary {
 func (v *vocabulary) line(dst []byte, r *random.Rand, width int) []byte {
 	at := len(dst)
 	for {
-		w := v.words[v.often.Rank(r)-1]
+		w := v.words[v.often.Draw(r)-1]
 		if len(dst)-at+1+len(w) > width {
 			return append(dst, "\r\n"...)
 		}
@@ -175,7 +175,7 @@ func (v *vocabulary) subjects(r *random.Rand) []phrase {
 			if i > 0 {
 				s += " "
 			}
-			s += v.words[v.often.Rank(r)-1]
+			s += v.words[v.often.Draw(r)-1]
 		}
 		switch p := newPhrase(s); {
 		case p.encoded == s && len(plain) < n*7/8:

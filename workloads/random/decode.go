@@ -2,7 +2,6 @@ package random
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,14 +61,8 @@ type reader struct {
 
 // DecodeDist reads a distribution of sizes, or of times, which draws nanoseconds. It notes faults in d, where it is
 // called what, and returns nil.
-func DecodeDist(d *strict.Decoder, n *yaml.Node, what string, times bool) Dist {
+func DecodeDist(d *strict.Decoder, n *yaml.Node, what string, times bool) (dist Dist) {
 	r, faults := reader{d, what, times}, len(d.Errs)
-	if n.Kind == yaml.ScalarNode {
-		if v := r.size(n, what); len(d.Errs) == faults {
-			return Constant{v}
-		}
-		return nil
-	}
 	forms, example := Forms, "a size such as 8KB or one of %s, as in {lognormal: {median: 6KB, p99: 200KB}}"
 	if times {
 		forms, example = TimeForms, "a time such as 2s or one of %s, as in {lognormal: {median: 2s, p99: 30s}}"
@@ -78,19 +71,24 @@ func DecodeDist(d *strict.Decoder, n *yaml.Node, what string, times bool) Dist {
 	for _, f := range forms {
 		known = append(known, f.Name)
 	}
-	if n.Kind != yaml.MappingNode || len(n.Content) != 2 {
+	switch {
+	case n.Kind == yaml.ScalarNode:
+		dist = Constant{r.size(n, what)}
+	case n.Kind != yaml.MappingNode || len(n.Content) != 2:
 		example = fmt.Sprintf(example, strings.Join(known, ", "))
 		d.Fail(n, "%s must be one distribution, found %s; expected %s", what, strict.Found(n), example)
-		return nil
-	}
-	for name, e := range d.Fields(n, what, known) {
-		if dist := r.dist(&forms[slices.Index(known, name)], e.Value); len(d.Errs) == faults {
-			return dist
+	default:
+		for name, e := range d.Fields(n, what, known) {
+			dist = r.dist(&forms[slices.Index(known, name)], e.Value)
 		}
 	}
-	return nil
+	if len(d.Errs) > faults {
+		return nil
+	}
+	return dist
 }
 
+// dist reads one distribution. If there are faults, it has no meaning.
 func (r reader) dist(form *Form, n *yaml.Node) Dist {
 	switch form.Name {
 	case "constant":
@@ -103,7 +101,7 @@ func (r reader) dist(form *Form, n *yaml.Node) Dist {
 		names = append(names, k.Name)
 	}
 	f := r.Fields(n, form.Name+" of "+r.what, names)
-	values, above, faults := make([]float64, len(names)), Size(0), len(r.Errs)
+	values, above := make([]float64, len(names)), Size(0)
 	for i, k := range form.Keys {
 		e, ok := f[k.Name]
 		if !r.Check(ok, n, "%s of %s has no %s; expected %s", form.Name, r.what, k.Name, strings.Join(names, " and ")) {
@@ -111,7 +109,7 @@ func (r reader) dist(form *Form, n *yaml.Node) Dist {
 		}
 		what := k.Name + " of " + r.what
 		if k.Exponent {
-			values[i] = r.exponent(e.Value, what)
+			values[i] = exponent(r.Decoder, e.Value, what)
 			continue
 		}
 		v := r.size(e.Value, what)
@@ -119,9 +117,6 @@ func (r reader) dist(form *Form, n *yaml.Node) Dist {
 		r.Check(v >= least, e.Value, "%s must be at least %s, found %s", what, r.text(least), r.text(v))
 		r.Check(k.most == 0 || v <= k.most, e.Value, "%s must be at most %s, found %s", what, r.text(k.most), r.text(v))
 		values[i], above = float64(v), v
-	}
-	if len(r.Errs) > faults {
-		return nil
 	}
 	return form.of(values)
 }
@@ -149,7 +144,7 @@ func (r reader) empirical(n *yaml.Node) Dist {
 		}
 		p := Point{
 			r.size(item.Content[0], "the size of a point of "+r.what),
-			r.number(item.Content[1], "the fraction of a point of "+r.what, 0, 1),
+			DecodeNumber(r.Decoder, item.Content[1], "the fraction of a point of "+r.what, 0, 1),
 		}
 		r.Check(p.Value >= before.Value && p.Fraction >= before.Fraction && p != before, item,
 			"points of %s must ascend in size, from 1 on, and fraction; found [%s, %s]", r.what, r.text(p.Value), number(p.Fraction))
@@ -176,7 +171,7 @@ func DecodeKeys(d *strict.Decoder, n *yaml.Node, what string, known []string) Ke
 		k, keys = Keys{}, nil
 	}
 	if e, ok := d.Fields(below, name+" of "+what, keys)["theta"]; ok {
-		k.Theta = reader{Decoder: d}.exponent(e.Value, "theta of "+what)
+		k.Theta = exponent(d, e.Value, "theta of "+what)
 	}
 	return k
 }
@@ -202,22 +197,15 @@ func (r reader) size(n *yaml.Node, what string) Size {
 
 // exponent reads the exponent of a power law. Above 20 all keys but the first have hardly any
 // weight.
-func (r reader) exponent(n *yaml.Node, what string) float64 { return r.number(n, what, 0.01, 20) }
-
-func (r reader) number(n *yaml.Node, what string, least, most float64) float64 {
-	v, err := DecodeNumber(n, least, most)
-	r.Check(err == nil, n, "%s %v", what, err)
-	return v
+func exponent(d *strict.Decoder, n *yaml.Node, what string) float64 {
+	return DecodeNumber(d, n, what, 0.01, 20)
 }
 
-// DecodeNumber reads a number from least to most.
-func DecodeNumber(n *yaml.Node, least, most float64) (float64, error) {
+// DecodeNumber reads a number from least to most, which is called what in messages.
+func DecodeNumber(d *strict.Decoder, n *yaml.Node, what string, least, most float64) float64 {
 	tag := n.ShortTag()
-	if n.Kind == yaml.ScalarNode && (tag == "!!int" || tag == "!!float") {
-		v, err := strconv.ParseFloat(n.Value, 64)
-		if err == nil && !math.IsNaN(v) && v >= least && v <= most {
-			return v, nil
-		}
-	}
-	return 0, fmt.Errorf("must be a number from %s to %s, found %s", number(least), number(most), strict.Found(n))
+	v, err := strconv.ParseFloat(n.Value, 64)
+	is := n.Kind == yaml.ScalarNode && (tag == "!!int" || tag == "!!float") && err == nil && v >= least && v <= most
+	d.Check(is, n, "%s must be a number from %s to %s, found %s", what, number(least), number(most), strict.Found(n))
+	return v
 }

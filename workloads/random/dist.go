@@ -40,29 +40,22 @@ import (
 type Dist interface {
 	// Draw returns one value. It allocates nothing.
 	Draw(r *Rand) int64
-	// Mean is the distribution's expected value.
+	// Mean is the expected value.
 	Mean() float64
 }
 
 // Constant is always the same value.
 type Constant struct{ Value Size }
 
-// Draw implements Dist.
 func (d Constant) Draw(*Rand) int64 { return int64(d.Value) }
-
-// Mean implements Dist.
-func (d Constant) Mean() float64 { return float64(d.Value) }
-
-func (d Constant) String() string { return d.Value.String() }
+func (d Constant) Mean() float64    { return float64(d.Value) }
+func (d Constant) String() string   { return d.Value.String() }
 
 // Uniform draws every whole number from Low to High equally often.
 type Uniform struct{ Low, High Size }
 
-// Draw implements Dist.
 func (d Uniform) Draw(r *Rand) int64 { return int64(d.Low) + int64(r.IntN(int(d.High-d.Low)+1)) }
-
-// Mean implements Dist.
-func (d Uniform) Mean() float64 { return (float64(d.Low) + float64(d.High)) / 2 }
+func (d Uniform) Mean() float64      { return (float64(d.Low) + float64(d.High)) / 2 }
 
 // Z99 is the 99th percentile of the standard normal distribution.
 const Z99 = 2.3263478740408408
@@ -71,18 +64,16 @@ const Z99 = 2.3263478740408408
 // with mu = ln(median) and sigma = ln(p99/median) / Z99. A value below 1 becomes 1.
 type Lognormal struct{ Median, P99 Size }
 
-// Draw implements Dist. Z is the inverse of the normal distribution at a
-// uniform number, so that one draw is one number.
+// Draw makes Z of one uniform number, by the inverse of the normal distribution.
 func (d Lognormal) Draw(r *Rand) int64 {
 	z := math.Sqrt2 * math.Erfinv(2*r.open()-1)
-	return max(1, int64(math.Round(float64(d.Median)*math.Exp(d.Sigma()*z))))
+	return max(1, int64(math.Round(float64(d.Median)*math.Exp(d.sigma()*z))))
 }
 
-// Sigma is the standard deviation of the logarithm.
-func (d Lognormal) Sigma() float64 { return math.Log(float64(d.P99)/float64(d.Median)) / Z99 }
+// sigma is the standard deviation of the logarithm.
+func (d Lognormal) sigma() float64 { return math.Log(float64(d.P99)/float64(d.Median)) / Z99 }
 
-// Mean implements Dist.
-func (d Lognormal) Mean() float64 { return float64(d.Median) * math.Exp(d.Sigma()*d.Sigma()/2) }
+func (d Lognormal) Mean() float64 { return float64(d.Median) * math.Exp(d.sigma()*d.sigma()/2) }
 
 // Pareto is the bounded Pareto distribution: density ~ x^-(alpha+1) between
 // the bounds.
@@ -92,7 +83,7 @@ type Pareto struct {
 	High  Size
 }
 
-// Draw implements Dist: the inverse of F(x) = (1 - (l/x)^a) / (1 - (l/h)^a).
+// Draw inverts F(x) = (1 - (l/x)^a) / (1 - (l/h)^a).
 func (d Pareto) Draw(r *Rand) int64 {
 	x := float64(d.Low) * math.Pow(1-r.Float64()*(1-d.ratio()), -1/d.Alpha)
 	return min(int64(d.High), int64(math.Round(x)))
@@ -101,7 +92,6 @@ func (d Pareto) Draw(r *Rand) int64 {
 // ratio is (l/h)^a, the part of the unbounded tail that is cut off.
 func (d Pareto) ratio() float64 { return math.Pow(float64(d.Low)/float64(d.High), d.Alpha) }
 
-// Mean implements Dist.
 func (d Pareto) Mean() float64 {
 	l, h, a := float64(d.Low), float64(d.High), d.Alpha
 	if d.Low == d.High {
@@ -111,20 +101,6 @@ func (d Pareto) Mean() float64 {
 		return l * math.Log(h/l) / (1 - l/h)
 	}
 	return a * l / (a - 1) * (1 - math.Pow(l/h, a-1)) / (1 - d.ratio())
-}
-
-// Draw implements Dist.
-func (z Zipf) Draw(r *Rand) int64 { return int64(z.Rank(r)) }
-
-// Mean implements Dist.
-func (z Zipf) Mean() float64 {
-	var sum, weights float64
-	for k := z.n; k >= 1; k-- { // small weights first, which rounds less
-		w := math.Pow(k, -z.s)
-		weights += w
-		sum += k * w
-	}
-	return sum / weights
 }
 
 // Point is one point of a measured CDF: Fraction of all values are at most Value.
@@ -140,7 +116,6 @@ type Point struct {
 // nothing is drawn.
 type Empirical []Point
 
-// Draw implements Dist.
 func (d Empirical) Draw(r *Rand) int64 {
 	u := r.Float64()
 	i := sort.Search(len(d)-2, func(i int) bool { return u < d[i+1].Fraction })
@@ -149,8 +124,7 @@ func (d Empirical) Draw(r *Rand) int64 {
 	return int64(math.Round(float64(a.Value) * math.Pow(float64(b.Value)/float64(a.Value), t)))
 }
 
-// Mean implements Dist: between a and b the mean of a log-uniform value is
-// (b-a) / ln(b/a).
+// Mean takes (b-a) / ln(b/a) between two points, which is the mean of a log-uniform value.
 func (d Empirical) Mean() float64 {
 	var m float64
 	for i := 1; i < len(d); i++ {

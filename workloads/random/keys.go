@@ -89,7 +89,7 @@ func (c *Chooser) Choose(r *Rand) int {
 	case c.keys.Theta == 0:
 		return r.IntN(c.n)
 	}
-	return c.Key(c.zipf.Rank(r) - 1)
+	return c.Key(int(c.zipf.Draw(r)) - 1)
 }
 
 // Key returns the key of a rank that counts from 0, the most popular.
@@ -194,14 +194,23 @@ func (z *Zipf) inverse(h float64) float64 {
 	return math.Exp(math.Log(max(1+z.p*h, 0)) * z.q)
 }
 
-// Rank draws a rank from 1 to n.
-func (z *Zipf) Rank(r *Rand) int {
+func (z Zipf) Draw(r *Rand) int64 {
 	for {
 		h := z.lo + r.Float64()*z.span
 		x := z.inverse(h)
 		f := min(max(math.Floor(x+0.5), 1), z.n)
 		if f-x <= z.sure || h >= z.integral(f+0.5)-math.Exp(-z.s*math.Log(f)) {
-			return int(f)
+			return int64(f)
 		}
 	}
+}
+
+func (z Zipf) Mean() float64 {
+	var sum, weights float64
+	for k := z.n; k >= 1; k-- { // small weights first, which rounds less
+		w := math.Pow(k, -z.s)
+		weights += w
+		sum += k * w
+	}
+	return sum / weights
 }

@@ -54,7 +54,7 @@ func TestZipf(t *testing.T) {
 			z := NewZipf(s, n)
 			counts := make([]int, n)
 			for range draws {
-				counts[z.Rank(&r)-1]++
+				counts[z.Draw(&r)-1]++
 			}
 			sum := 0.0
 			for k := n; k >= 1; k-- {
