@@ -97,9 +97,6 @@ const (
 	rootFrom, rootTo = 0.05, 0.95
 )
 
-// Fewest is how many points an interval takes if their errors are not known.
-const Fewest = 3
-
 // Of fits the points. If all values are 0, the figure is flat. If some size or value is not
 // above 0, it has no logarithm, and the class is Unclear.
 func Of(points []Point) Growth {
@@ -107,23 +104,19 @@ func Of(points []Point) Growth {
 	if len(points) < 2 {
 		return g
 	}
-	zeros, exact := 0, true
-	c := curve{}
+	least, most := math.Inf(1), 0.0
 	for _, p := range points {
 		if p.Size <= 0 || p.Value < 0 || math.IsInf(p.Value, 0) || math.IsNaN(p.Value) {
 			return g
 		}
-		if p.Value == 0 {
-			zeros++
-		}
-		exact = exact && p.Error != nil
-		c.add(p)
+		least, most = min(least, p.Value), max(most, p.Value)
 	}
-	if zeros == len(points) {
+	if most == 0 {
 		g.Class, g.Low, g.High, g.Exact = Flat, Known(0), Known(0), true
 		return g
 	}
-	if zeros > 0 || slices.Min(c.x) == slices.Max(c.x) {
+	c, exact := curveOf(points)
+	if least == 0 || slices.Min(c.x) == slices.Max(c.x) {
 		return g
 	}
 	g.Exact = exact
@@ -208,40 +201,39 @@ type curve struct {
 	errors  []float64 // standard errors of z
 }
 
-func (c *curve) add(p Point) {
-	c.n, c.x, c.z = append(c.n, p.Size), append(c.x, math.Log(p.Size)), append(c.z, math.Log(p.Value))
-	known := 0.0
-	if p.Error != nil {
-		known = *p.Error
+// curveOf is the curve of points. It is exact if all their errors are known.
+func curveOf(points []Point) (c curve, exact bool) {
+	c.errors, exact = make([]float64, len(points)), true
+	for i, p := range points {
+		c.n, c.x, c.z = append(c.n, p.Size), append(c.x, math.Log(p.Size)), append(c.z, math.Log(p.Value))
+		if exact = exact && p.Error != nil; exact {
+			c.errors[i] = *p.Error
+		}
 	}
-	c.errors = append(c.errors, known)
+	return c, exact
 }
 
 // slope is the slope of the least-squares line through the logarithms, and half the width of
 // its 95% interval.
 func (c *curve) slope(exact bool) (slope, half float64) {
-	k, mx := float64(len(c.x)), stat.Mean(c.x, nil)
-	sxx := stat.MomentAbout(2, c.x, mx, nil) * k
-	var start float64
-	start, slope = stat.LinearRegression(c.x, c.z, nil, false)
-	variance := 0.0 // variance of the slope
-	for i := range c.x {
-		e := c.errors[i]
-		if !exact {
-			r := c.z[i] - start - slope*c.x[i]
-			variance += r * r / (k - 2) / sxx
-			continue
+	start, slope := stat.LinearRegression(c.x, c.z, nil, false)
+	free, mx := len(c.x)-2, stat.Mean(c.x, nil)
+	sxx := stat.MomentAbout(2, c.x, mx, nil) * float64(len(c.x))
+	sum := 0.0
+	for i, x := range c.x {
+		if exact {
+			sum += math.Pow((x-mx)*c.errors[i], 2) / sxx
+		} else {
+			sum += math.Pow(c.z[i]-start-slope*x, 2) / float64(free)
 		}
-		w := (c.x[i] - mx) / sxx
-		variance += w * w * e * e
 	}
-	switch {
+	switch half = math.Sqrt(sum / sxx); { // the standard error of the slope
 	case exact:
-		return slope, normal * math.Sqrt(variance)
-	case len(c.x) < Fewest:
+		return slope, normal * half
+	case free < 1: // two points lie on each line
 		return slope, math.Inf(1)
 	}
-	return slope, Student(len(c.x)-2, 0.05) * math.Sqrt(variance)
+	return slope, Student(free, 0.05) * half
 }
 
 // straight reports whether the points lie as near to the least-squares line of a slope as their errors say.
@@ -263,9 +255,6 @@ const tailLeast, kneeLeast = 3, 0.22
 func (c *curve) flatFrom(exact bool) int {
 	for k := 1; len(c.x)-k >= tailLeast; k++ {
 		tail := curve{c.n[k:], c.x[k:], c.z[k:], c.errors[k:]}
-		if slices.Min(tail.x) == slices.Max(tail.x) {
-			return 0
-		}
 		slope, half := tail.slope(exact)
 		if bySlope(slope-half, slope+half) != Flat {
 			continue

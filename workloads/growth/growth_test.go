@@ -198,10 +198,7 @@ func TestInterval(t *testing.T) {
 }
 
 func interval(points []Point) (low, high float64) {
-	c := curve{}
-	for _, p := range points {
-		c.add(p)
-	}
+	c, _ := curveOf(points)
 	slope, half := c.slope(false)
 	return slope - half, slope + half
 }
