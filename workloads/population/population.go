@@ -24,7 +24,7 @@ import (
 const SampleSize = 2000
 
 // Of returns the population of a workload. Its sample is the first messages of the load, up to size, and no message
-// of a file twice.
+// of a file twice, since mail may be slow to read. Without a load the sample is one message.
 // It grows as it did in the year of the load. The mix of the last measured phase with
 // deliveries says how many messages are deleted and moved.
 func Of(ctx context.Context, w *workloads.Workload, mail messages.Source, size int) (*forecast.Population, error) {
@@ -49,8 +49,20 @@ func Of(ctx context.Context, w *workloads.Workload, mail messages.Source, size i
 	}
 	p.Address /= float64(c.Users())
 	p.Folder /= float64(folders)
-	p.Sample, err = sample(ctx, c, mail, size)
-	return p, err
+	if of := mail.Info().Messages; of > 0 {
+		size = int(min(int64(size), of))
+	}
+	for m, err := range first(ctx, c, mail, size) {
+		var s forecast.Message
+		if err == nil {
+			s, err = Quantities(m)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("sample of the mail: %w", err)
+		}
+		p.Sample = append(p.Sample, s)
+	}
+	return p, nil
 }
 
 func growth(w *workloads.Workload) forecast.Growth {
@@ -71,26 +83,6 @@ func growth(w *workloads.Workload) forecast.Growth {
 		}
 	}
 	return g
-}
-
-// sample reads the first messages of a load. If the load has none, the sample is one message. Mail
-// may be slow to read, so a sample has no message of a file twice.
-func sample(ctx context.Context, c *plan.Census, source messages.Source, size int) ([]forecast.Message, error) {
-	if of := source.Info().Messages; of > 0 {
-		size = int(min(int64(size), of))
-	}
-	var all []forecast.Message
-	for m, err := range first(ctx, c, source, size) {
-		var s forecast.Message
-		if err == nil {
-			s, err = Quantities(m)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("sample of the mail: %w", err)
-		}
-		all = append(all, s)
-	}
-	return all, nil
 }
 
 // first yields the first messages of a load, up to size, or an error. A load without messages has one here.
@@ -247,9 +239,8 @@ func MailOf(ctx context.Context, w *workloads.Workload) (*Mail, error) {
 	if err != nil {
 		return nil, fmt.Errorf("population: %w", err)
 	}
-	m := &Mail{from: w, people: people}
-	m.user, m.folder = plan.Hottest(w, c)
-	return m, nil
+	user, folder := plan.Hottest(w, c)
+	return &Mail{w, people, user, folder}, nil
 }
 
 // Numbers returns a schema with the values that the workload sets for its parameters, and sizes its tables for lint on
