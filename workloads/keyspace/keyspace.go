@@ -79,9 +79,29 @@ func Of(s *schemas.Schema, engines []drivers.Engine) (*Keyspace, error) {
 		return nil, fmt.Errorf("%s: schema %s has no access pattern that can run; add patterns: {read: {get: %s}}, or import the "+
 			"statements with schema import --queries FILE", t.Pos.In(s.File), s.Name, t.Name)
 	}
+	add := func(p schemas.Pattern) {
+		if s.Pattern(p.Name) == nil {
+			s.Patterns = append(s.Patterns, &p)
+		}
+	}
+	// Each table gets patterns that load its rows and static columns, and read a whole partition. No declared pattern has
+	// a colon in its name.
 	for _, t := range s.Tables {
-		if !t.Header() {
-			k.add(t)
+		if t.Header() {
+			continue
+		}
+		kind := schemas.Put
+		if slices.ContainsFunc(t.Columns, func(c *schemas.Column) bool { return c.Type.Kind == schemas.Counter }) {
+			kind = schemas.Add
+		}
+		add(schemas.Pattern{Name: "load:" + t.Name, Kind: kind, Table: t, By: t.Key(), Columns: t.Columns})
+		if len(t.Static) > 0 {
+			add(schemas.Pattern{
+				Name: "load-static:" + t.Name, Kind: schemas.Put, Table: t, By: t.Partition, Columns: t.Static, Static: true,
+			})
+		}
+		if len(t.Clustering) > 0 {
+			add(schemas.Pattern{Name: whole(t.Name), Kind: schemas.Slice, Table: t, By: t.Partition, Columns: t.All()})
 		}
 	}
 	k.note("%s rows; tables without rows in the schema have as many, %d partitions where rows share one (--set "+
@@ -161,28 +181,6 @@ func near(t schemas.Type) schemas.Type {
 		}
 	}
 	return t
-}
-
-// add adds the patterns that load the rows and static columns of a table, and read a whole partition. No declared
-// pattern has a colon in its name.
-func (k *Keyspace) add(t *schemas.Table) {
-	add := func(name string, p schemas.Pattern) {
-		p.Name, p.Table = name, t
-		if k.Schema.Pattern(name) == nil {
-			k.Schema.Patterns = append(k.Schema.Patterns, &p)
-		}
-	}
-	kind := schemas.Put
-	if slices.ContainsFunc(t.Columns, func(c *schemas.Column) bool { return c.Type.Kind == schemas.Counter }) {
-		kind = schemas.Add
-	}
-	add("load:"+t.Name, schemas.Pattern{Kind: kind, By: t.Key(), Columns: t.Columns})
-	if len(t.Static) > 0 {
-		add("load-static:"+t.Name, schemas.Pattern{Kind: schemas.Put, By: t.Partition, Columns: t.Static, Static: true})
-	}
-	if len(t.Clustering) > 0 {
-		add(whole(t.Name), schemas.Pattern{Kind: schemas.Slice, By: t.Partition, Columns: t.All()})
-	}
 }
 
 // Operations are the workload's section patterns, for --set: the operations and, to prove findings, the reads of whole
@@ -315,17 +313,6 @@ func (k *Keyspace) For(w *workloads.Workload, rows int) models.Model {
 	return models.Model{Name: k.Schema.Name, Doc: "the access patterns of " + k.Schema.File, Schema: schema, Bind: bind}
 }
 
-// inserts reports whether a pattern writes new rows: a put of the most columns that any put of its table has, or one
-// if the row is absent. Others change rows.
-func (k *Keyspace) inserts(p *schemas.Pattern) bool {
-	if p.Kind != schemas.Put && p.Kind != schemas.PutIf || p.Static {
-		return false
-	}
-	return p.Absent || !slices.ContainsFunc(k.Patterns, func(o *schemas.Pattern) bool {
-		return o.Kind == schemas.Put && !o.Static && o.Table.Name == p.Table.Name && len(o.Columns) > len(p.Columns)
-	}) && len(p.If) == 0 && !p.Present
-}
-
 // Mailbox implements models.Bound.
 func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
 	m := &mailbox{bound: b, s: s}
@@ -364,12 +351,16 @@ func (m *mailbox) Prepare(i int, pick func(int) int, limit, items int) bool {
 	return true
 }
 
-// arguments are those of a pattern about one row. A delete takes the row that reads find first, the oldest or the
-// newest that was loaded; one of more rows takes them from one partition, so that the others stay.
+// arguments are those of a pattern about one row. A put of the most columns that any put of its table has writes a new
+// one, and so does a put if the row is absent. A delete takes the row that reads find first, the oldest or the newest
+// that was loaded; one of more rows takes them from one partition, so that the others stay.
 func (m *mailbox) arguments(p *schemas.Pattern, pick func(int) int, limit, items int) ([]drivers.Value, bool) {
 	t := m.tables[p.Table.Name]
 	first, cut, next, loaded := t.first.Load(), t.cut.Load(), t.next.Load(), t.loaded.Load()
-	if m.inserts(p) {
+	wider := func(o *schemas.Pattern) bool {
+		return o.Kind == schemas.Put && !o.Static && o.Table.Name == p.Table.Name && len(o.Columns) > len(p.Columns)
+	}
+	if !p.Static && (p.Absent || p.Kind == schemas.Put && !slices.ContainsFunc(m.Patterns, wider)) {
 		return t.args(p, t.next.Add(1)-1, 0, limit, items), true
 	}
 	if next <= first+cut {
@@ -402,22 +393,21 @@ func (m *mailbox) arguments(p *schemas.Pattern, pick func(int) int, limit, items
 }
 
 // Run implements models.Runner.
-func (m *mailbox) Run(ctx context.Context) error {
+func (m *mailbox) Run(ctx context.Context) (err error) {
 	switch kind := m.at.Pattern().Kind; {
 	case kind == schemas.Batch:
-		if err := m.s.Batch(ctx, m.at, m.call); !errors.Is(err, drivers.ErrNotApplied) {
-			return err
+		if err = m.s.Batch(ctx, m.at, m.call); errors.Is(err, drivers.ErrNotApplied) {
+			err = nil
 		}
-		return nil
-	case !kind.Reads():
-		_, err := m.s.Write(ctx, m.at, m.call[0].Args)
-		return err
+	case kind.Reads():
+		m.rows = 0
+		if err = m.s.Read(ctx, m.at, m.call[0].Args, m.row); err == nil && m.rows == 0 {
+			err = models.ErrNotFound
+		}
+	default:
+		_, err = m.s.Write(ctx, m.at, m.call[0].Args)
 	}
-	m.rows = 0
-	if err := m.s.Read(ctx, m.at, m.call[0].Args, m.row); err != nil || m.rows > 0 {
-		return err
-	}
-	return models.ErrNotFound
+	return err
 }
 
 // Deliver implements models.Mailbox: the next rows of each table, and with the first row of a partition its static

@@ -160,7 +160,13 @@ func (k *Keyspace) tables(w *workloads.Workload, largest int) map[string]*table 
 	for _, declared := range k.Schema.Tables {
 		t := all[declared.Name]
 		for _, r := range t.Refers {
-			t.refer(all[r.To.Name], r)
+			to := all[r.To.Name]
+			for _, from := range r.From { // a column refers if it is one whole value
+				i := slices.IndexFunc(r.At, func(m schemas.Match) bool { return m.Template.Text == from.Template.Text })
+				if i >= 0 && from.Column.Type.String() == r.At[i].Column.Type.String() {
+					t.of(from.Column).to(to.of(r.At[i].Column))
+				}
+			}
 		}
 		for _, c := range t.columns {
 			owner := owners[c.domain]
@@ -199,16 +205,6 @@ func (k *Keyspace) column(t *table, c *schemas.Column, w *workloads.Workload) *c
 	}
 	v.Size = cmp.Or(v.Size, random.Dist(random.Constant{Value: t.sizes[c]}))
 	return v
-}
-
-// refer lets each column of a declared reference have values that exist, if it is one whole value.
-func (t *table) refer(to *table, r *schemas.Relation) {
-	for _, from := range r.From {
-		i := slices.IndexFunc(r.At, func(m schemas.Match) bool { return m.Template.Text == from.Template.Text })
-		if i >= 0 && from.Column.Type.String() == r.At[i].Column.Type.String() {
-			t.of(from.Column).to(to.of(r.At[i].Column))
-		}
-	}
 }
 
 // to lets a column have the values of another: of its partitions or of its rows.
