@@ -36,12 +36,10 @@ var _ Source = (*Generator)(nil)
 
 // NewGenerator returns the source of the workload's generated mail.
 func NewGenerator(w *workloads.Workload) *Generator {
-	people := random.Keys{Theta: random.DefaultTheta}.Chooser(max(strangers, w.Population.Users))
+	// However few users there are, a thousand people write mail.
+	people := random.Keys{Theta: random.DefaultTheta}.Chooser(max(1000, w.Population.Users))
 	return &Generator{mail: w.Mail, seed: w.Seed, senders: people}
 }
-
-// strangers is the least number of people who write mail, however few users there are.
-const strangers = 1000
 
 // Info implements Source.
 func (g *Generator) Info() mail.Info { return mail.Info{} }
@@ -105,21 +103,15 @@ func (w *writer) Sized(n uint64, date time.Time, size int, m *mail.Message) erro
 	html := w.r.Chance(spec.HTML)
 	files := 0
 	if w.r.Chance(spec.Attachments.Share) {
-		files = int(min(max(1, spec.Attachments.Count.Draw(&w.r)), maxFiles))
-	}
-	file := 0
-	if size > 0 {
-		html, files = false, 0
-		if size > workloads.LargeMessage {
-			files = 1
-		}
+		files = int(min(max(1, spec.Attachments.Count.Draw(&w.r)), 100))
 	}
 	w.header(sender, n)
+	file := 0
 	if size > 0 {
-		left := max(0, size-int(w.raw.size)-partOverhead)
-		if body = left; files > 0 {
-			body = workloads.LargeBody
-			file = max(0, left-body-3*partOverhead) * base64Line / base64Text
+		body, html, files = max(0, size-int(w.raw.size)-partOverhead), false, 0
+		if size > workloads.LargeMessage {
+			file = max(0, body-workloads.LargeBody-3*partOverhead) * base64Line / base64Text
+			body, files = workloads.LargeBody, 1
 		}
 	}
 
@@ -155,9 +147,6 @@ func (w *writer) Sized(n uint64, date time.Time, size int, m *mail.Message) erro
 	return nil
 }
 
-// maxFiles is the most attachments of a message.
-const maxFiles = 100
-
 // rope returns an empty rope for this message.
 func (w *writer) rope() *rope {
 	if w.used == len(w.ropes) {
@@ -175,7 +164,6 @@ func (w *writer) flush(from int) { w.raw.add(w.buf[from:len(w.buf):len(w.buf)]) 
 // text writes the plain text part: size bytes from a random line of the pool on.
 func (w *writer) text(size int) {
 	w.put("Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: 8bit\r\n\r\n")
-	content := w.rope()
 	pool := &w.pools.text
 	at := pool.start[w.r.IntN(len(pool.start)-1)]
 	// If the end would cut a letter of several bytes, dots take its place.
@@ -185,9 +173,12 @@ func (w *writer) text(size int) {
 		last--
 		cut++
 	}
-	content.cycle(pool.text, at, size-cut)
-	content.add(dots[:cut])
-	w.m.Body = w.part("", "text/plain", mail.Identity, content, content)
+	content, from := w.rope(), w.raw.size
+	for _, r := range [...]*rope{content, w.raw} {
+		r.cycle(pool.text, at, size-cut)
+		r.add(dots[:cut])
+	}
+	w.m.Body = w.part("", "text/plain", mail.Identity, content, from)
 }
 
 var dots = []byte("...") // at most 3 bytes of a cut letter are before the cut
@@ -198,16 +189,16 @@ func (w *writer) html(size int) {
 	pool, quoted := &w.pools.html, &w.pools.quoted
 	n := len(pool.start) - 1
 	i := w.r.IntN(n)
-	content, raw := w.rope(), w.rope()
+	content, from := w.rope(), w.raw.size
 	for size > 0 {
 		j := i + sort.SearchInts(pool.start[i:], pool.start[i]+size)
 		j = min(max(j, i+1), n)
 		content.add(pool.text[pool.start[i]:pool.start[j]])
-		raw.add(quoted.text[quoted.start[i]:quoted.start[j]])
+		w.raw.add(quoted.text[quoted.start[i]:quoted.start[j]])
 		size -= pool.start[j] - pool.start[i]
 		i = 0
 	}
-	w.m.Attachments = append(w.m.Attachments, w.part("part-2.html", "text/html", mail.QuotedPrintable, content, raw))
+	w.m.Attachments = append(w.m.Attachments, w.part("part-2.html", "text/html", mail.QuotedPrintable, content, from))
 }
 
 // attachment writes attachment i: whole lines of the pool, and a shorter last one.
@@ -216,36 +207,30 @@ func (w *writer) attachment(i, size int) {
 	at := len(w.buf)
 	w.buf = head(w.buf).text(kind.name).text("-").number(i + 1).text(kind.ext)
 	name := text(w.buf[at:])
-	w.put("Content-Type: ", kind.typ, "\r\nContent-Transfer-Encoding: base64\r\nContent-Disposition: attachment;\r\n ",
-		kind.parameter)
+	w.put("Content-Type: ", kind.typ, "\r\nContent-Transfer-Encoding: base64\r\nContent-Disposition: attachment;\r\n ")
 	if kind.encoded == "" {
-		w.put(`"`, name, `"`, "\r\n\r\n")
+		w.put(`filename="`, name, `"`, "\r\n\r\n")
 	} else {
-		w.put(kind.encoded, name[len(kind.name):], "\r\n\r\n")
+		w.put("filename*=", kind.encoded, name[len(kind.name):], "\r\n\r\n")
 	}
 
 	p := w.pools
-	content, raw := w.rope(), w.rope()
+	content, from := w.rope(), w.raw.size
 	line := w.r.IntN(len(p.binary) / base64Line)
 	whole := size / base64Line
 	content.cycle(p.binary, line*base64Line, size)
-	raw.cycle(p.base64, line*base64Text, whole*base64Text)
+	w.raw.cycle(p.base64, line*base64Text, whole*base64Text)
 	if rest := size % base64Line; rest > 0 {
-		from := (line + whole) * base64Line % len(p.binary)
-		at := len(w.buf)
-		w.buf = base64.StdEncoding.AppendEncode(w.buf, p.binary[from:from+rest])
-		raw.add(w.buf[at:len(w.buf):len(w.buf)])
+		last, end := (line+whole)*base64Line%len(p.binary), len(w.buf)
+		w.buf = base64.StdEncoding.AppendEncode(w.buf, p.binary[last:last+rest])
+		w.flush(end)
 	}
-	w.m.Attachments = append(w.m.Attachments, w.part(name, kind.typ, mail.Base64, content, raw))
+	w.m.Attachments = append(w.m.Attachments, w.part(name, kind.typ, mail.Base64, content, from))
 }
 
-// part appends the encoded content of a part to the raw message.
-func (w *writer) part(name, typ string, e mail.Encoding, content, raw *rope) mail.Part {
-	p := mail.Part{Name: name, Type: typ, Encoding: e, Offset: w.raw.size, Length: raw.size, Content: content}
-	for _, piece := range raw.pieces {
-		w.raw.add(piece.data)
-	}
-	return p
+// part is a part whose encoded content is the raw message from an offset on.
+func (w *writer) part(name, typ string, e mail.Encoding, content *rope, from int64) mail.Part {
+	return mail.Part{Name: name, Type: typ, Encoding: e, Offset: from, Length: w.raw.size - from, Content: content}
 }
 
 // text returns b as a string without copying. The bytes do not change before the
@@ -286,17 +271,14 @@ func (r *rope) cycle(pool []byte, at, n int) {
 func (r *rope) Size() int64 { return r.size }
 
 // ReadAt implements io.ReaderAt.
-func (r *rope) ReadAt(p []byte, off int64) (int, error) {
-	if off >= r.size {
-		return 0, io.EOF
-	}
+func (r *rope) ReadAt(p []byte, off int64) (n int, err error) {
 	i := sort.Search(len(r.pieces), func(i int) bool { return r.pieces[i].start > off }) - 1
-	n := copy(p, r.pieces[i].data[off-r.pieces[i].start:])
-	for i++; n < len(p); i++ {
-		if i == len(r.pieces) {
+	for ; n < len(p); i++ {
+		at := off + int64(n)
+		if at >= r.size {
 			return n, io.EOF
 		}
-		n += copy(p[n:], r.pieces[i].data)
+		n += copy(p[n:], r.pieces[i].data[at-r.pieces[i].start:])
 	}
 	return n, nil
 }

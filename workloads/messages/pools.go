@@ -6,6 +6,7 @@ import (
 	"mime"
 	"mime/quotedprintable"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -58,15 +59,12 @@ func (l *lines) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// poolsSeed is the seed of the pools: the default seed of workloads.
-const poolsSeed = 1
-
 // thePools are read-only. They take a tenth of a second to make, and are the same for each workload.
 var thePools = sync.OnceValue(newPools)
 
 func newPools() *pools {
 	var r random.Rand
-	r.Seed(poolsSeed, streamPools, 0)
+	r.Seed(1, streamPools, 0) // the default seed of workloads
 	p := &pools{
 		binary: make([]byte, binaryPool),
 		base64: make([]byte, 0, binaryPool/base64Line*base64Text),
@@ -170,17 +168,14 @@ func (v *vocabulary) subjects(r *random.Rand) []phrase {
 	const n = 1024
 	var plain, others []phrase
 	for len(plain) < n*7/8 || len(others) < n/8 {
-		s := ""
-		for i := range 2 + r.IntN(6) {
-			if i > 0 {
-				s += " "
-			}
-			s += v.words[v.often.Draw(r)-1]
+		words := make([]string, 2+r.IntN(6))
+		for i := range words {
+			words[i] = v.words[v.often.Draw(r)-1]
 		}
-		switch p := newPhrase(s); {
-		case p.encoded == s && len(plain) < n*7/8:
+		switch p := newPhrase(strings.Join(words, " ")); {
+		case p.encoded == p.text && len(plain) < n*7/8:
 			plain = append(plain, p)
-		case p.encoded != s && len(others) < n/8:
+		case p.encoded != p.text && len(others) < n/8:
 			others = append(others, p)
 		}
 	}
@@ -190,23 +185,17 @@ func (v *vocabulary) subjects(r *random.Rand) []phrase {
 // fileKinds are the kinds of attachments. The header encodes a name that is not ASCII by
 // RFC 2231.
 var fileKinds = [...]struct {
-	name, ext, typ     string
-	parameter, encoded string
+	name, ext, typ, encoded string
 }{
-	{"report", ".pdf", "application/pdf", "filename=", ""},
-	{"invoice", ".pdf", "application/pdf", "filename=", ""},
-	{"photo", ".jpg", "image/jpeg", "filename=", ""},
-	{"screenshot", ".png", "image/png", "filename=", ""},
-	{"archive", ".zip", "application/zip", "filename=", ""},
-	{"minutes", ".docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", "filename=", ""},
-	{
-		"Übersicht", ".xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-		"filename*=", "utf-8''%C3%9Cbersicht",
-	},
-	{"talk", ".mp3", "audio/mpeg", "filename=", ""},
+	{"report", ".pdf", "application/pdf", ""},
+	{"invoice", ".pdf", "application/pdf", ""},
+	{"photo", ".jpg", "image/jpeg", ""},
+	{"screenshot", ".png", "image/png", ""},
+	{"archive", ".zip", "application/zip", ""},
+	{"minutes", ".docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", ""},
+	{"Übersicht", ".xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "utf-8''%C3%9Cbersicht"},
+	{"talk", ".mp3", "audio/mpeg", ""},
 }
-
-const timeForm = "Mon, 02 Jan 2006 15:04:05 -0700"
 
 // put appends texts to the raw message.
 func (w *writer) put(texts ...string) {
@@ -234,7 +223,7 @@ func (w *writer) header(sender int, n uint64) {
 	b = b.text("\r\nFrom: ")
 	b, m.From = w.person(b, sender)
 
-	count := int(min(w.g.mail.Recipients.Draw(&w.r), maxShown))
+	count := int(min(w.g.mail.Recipients.Draw(&w.r), 100))
 	toShown := min(count, 3)
 	for i := range count {
 		switch {
@@ -250,7 +239,11 @@ func (w *writer) header(sender int, n uint64) {
 		w.to = append(w.to, a)
 	}
 	m.To, m.Cc = w.to[:toShown:toShown], w.to[toShown:]
-	b = w.subject(b.text("\r\nSubject: "))
+	subject := &w.pools.subjects[w.r.IntN(len(w.pools.subjects))]
+	prefix := [...]string{"Re: ", "Re: ", "Fwd: ", "", "", "", "", "", "", ""}[w.r.IntN(10)]
+	w.decoded = head(w.decoded[:0]).text(prefix).text(subject.text)
+	m.Subject = text(w.decoded)
+	b = b.text("\r\nSubject: ").text(prefix).text(subject.encoded)
 	if w.r.Chance(0.4) { // it answers another message
 		b = b.text("\r\nIn-Reply-To: <").id(w.r.Uint64()).text("@mailbench.example>")
 	}
@@ -269,19 +262,7 @@ func (b head) text(s string) head    { return append(b, s...) }
 func (b head) number(n int) head     { return strconv.AppendInt(b, int64(n), 10) }
 func (b head) id(n uint64) head      { return strconv.AppendUint(b, n, 36) }
 func (b head) address(n int) head    { return plan.AppendAddress(b, n) }
-func (b head) date(t time.Time) head { return t.AppendFormat(b, timeForm) }
-
-// maxShown is the most recipients that a header names.
-const maxShown = 100
-
-// subject appends a subject; three in ten are answers or forwards.
-func (w *writer) subject(b head) head {
-	s := &w.pools.subjects[w.r.IntN(len(w.pools.subjects))]
-	prefix := [...]string{"Re: ", "Re: ", "Fwd: ", "", "", "", "", "", "", ""}[w.r.IntN(10)]
-	w.decoded = head(w.decoded[:0]).text(prefix).text(s.text)
-	w.m.Subject = text(w.decoded)
-	return b.text(prefix).text(s.encoded)
-}
+func (b head) date(t time.Time) head { return t.AppendFormat(b, time.RFC1123Z) }
 
 // person appends person n, as a header names them.
 func (w *writer) person(b head, n int) (head, mail.Address) {
