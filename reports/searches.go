@@ -67,7 +67,7 @@ func (v *run) searches() (all []document.Section) {
 		all = append(all, section)
 	}
 	rates.Say(document.Strong, "", "Highest rate, operations/s: "+strings.Join(said, ", ")+".")
-	bounds := results.Distinct(order[0].Objectives, func(o results.Objective) string { return o.String() })
+	bounds := results.Distinct(order[0].Objectives, func(o results.Objective) string { return o.Name() + " " + o.Text })
 	if order[0].Default {
 		bounds = append(bounds, "as the workload has none")
 	}
@@ -113,9 +113,9 @@ func (v *run) steps(s *results.Search) document.Section {
 
 // stepLatencies are p50 and p99 of all operations that a step scheduled.
 func stepLatencies(step *results.SearchStep) (p50, p99 string) {
-	l := step.Due()
-	if l == nil {
+	if step.Cell.AllOps == nil {
 		return "-", "-"
 	}
+	l := step.Cell.AllOps.Scheduled()
 	return results.MS(l.At(0.5)), results.MS(l.At(0.99))
 }

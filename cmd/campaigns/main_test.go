@@ -93,7 +93,11 @@ func pickModels(names []string) (picked []models.Model, err error) {
 
 // fitsSchema checks run.json against the schema that mailbench publishes for it.
 func fitsSchema(name string) error {
-	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(results.JSONSchema))
+	text, err := os.ReadFile("../../workloads/results/run.schema.json")
+	if err != nil {
+		return err
+	}
+	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
 		return err
 	}

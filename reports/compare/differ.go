@@ -135,7 +135,7 @@ func properties(r *results.Run) map[string]map[string]string {
 		"max wait":         fmt.Sprintf("%gs", c.MaxWait),
 		"durability":       c.Durability,
 		"kept data folder": strconv.FormatBool(c.Data),
-		"segments":         strconv.Itoa(r.Generators()),
+		"segments":         strconv.Itoa(max(1, r.Segment.Of, len(r.Segments))),
 	}
 	if f := c.FindMax; f != nil {
 		from := "the phase's rate"

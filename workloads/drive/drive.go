@@ -316,9 +316,9 @@ func (p *phase) complete() {
 	m.SetTime(p.began, p.began.Add(p.length))
 	m.Offered, m.Client, m.Evidence, m.Timeline, m.Gap = &offered, &client, &e, p.timeline.intervals, &gap
 	if m.AllOps = p.together(p.slots.whole); m.AllOps != nil {
-		hiccups, delays := p.hiccups.found, m.AllOps.Delays() // a pointer to found would keep the phase in memory
-		delays.Dropped = p.stats.dropped
-		e.Hiccups, e.Delays = &hiccups, &delays
+		hiccups := p.hiccups.found // a pointer to found would keep the phase in memory
+		e.Hiccups = &hiccups
+		e.Delays = &results.Delays{Dropped: p.stats.dropped, Response: m.AllOps.Response, Undelayed: *m.AllOps.OK()}
 	}
 	m.Streams, m.Ops = p.streams(), map[string]results.Op{}
 	for i := range p.Phase.Patterns.Ops() {
@@ -380,7 +380,7 @@ func (p *phase) op(ops map[string]results.Op, at int) {
 		Fallback: strings.Join(s.fallbacks, ", "),
 		Missing:  strings.Join(lacking, ", "),
 		Rate:     digits(float64(c[latency.OK]) / max(p.length.Seconds(), 1e-9)),
-		Errors:   results.SortErrors(s.errors),
+		Errors:   s.errors,
 	}
 	switch {
 	case p.target.Lacks[i] || s.notOffered:

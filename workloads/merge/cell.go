@@ -151,13 +151,12 @@ func (m *Merged) evidence(c *results.Cell, parts []*results.Cell) *results.Evide
 	// Windows of segments cannot be added. All load one engine, so those of the first show how it drifts.
 	sum.Windows = parts[0].Evidence.Windows
 	if sum.Hiccups != nil && c.AllOps != nil {
-		d := c.AllOps.Delays()
+		sum.Delays = &results.Delays{Response: c.AllOps.Response, Undelayed: *c.AllOps.OK()}
 		for _, p := range parts {
 			if of := p.Evidence.Delays; of != nil {
-				results.Add(&d, of)
+				results.Add(sum.Delays, of)
 			}
 		}
-		sum.Delays = &d
 	}
 	return &sum
 }

@@ -92,7 +92,7 @@ func (s *segment) source(t *testing.T, index, of int) merge.Source {
 	}
 	all, quantiles := results.TimesOf(total)
 	o.Times, o.Quantiles = all, quantiles
-	delays := all.Delays()
+	delays := results.Delays{Response: all.Response, Undelayed: *all.OK()}
 	cell := results.Cell{
 		Key: key, Kind: results.KindMeasure, Arrivals: "poisson", Rate: 2000, Started: started, Ended: "2026-11-22T10:00:01Z", Seconds: 1,
 		Offered: &results.Offered{Due: o.Count + o.Unknown + o.Dropped, Dropped: o.Dropped, Span: 1, Rate: 100, Achieved: 90},
@@ -176,7 +176,7 @@ func TestUnionIsExact(t *testing.T) {
 	if o := got.Offered; o.Rate != 100*of || o.Achieved != 90*of || o.Due != want.Offered.Due || got.Client.Workers != 3*of {
 		t.Errorf("offered %+v, %d workers", o, got.Client.Workers)
 	}
-	if r := merged.Run; r.Segment.Of != 1 || len(r.Segments) != of || r.Generators() != of {
+	if r := merged.Run; r.Segment.Of != 1 || len(r.Segments) != of {
 		t.Errorf("the union is segment %+v of %d", r.Segment, len(r.Segments))
 	}
 

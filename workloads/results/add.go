@@ -20,7 +20,7 @@ func (o *Op) Add(b *Op) {
 		o.Support = b.Support
 	}
 	o.Fallback, o.Missing = addNames(o.Fallback, b.Fallback), addNames(o.Missing, b.Missing)
-	o.Errors = SortErrors(AddErrors(o.Errors, b.Errors...))
+	o.Errors = AddErrors(o.Errors, b.Errors...)
 }
 
 // supports are in order: a sum has the last one that a part has.
@@ -49,10 +49,17 @@ func (s *StoreCost) add(n int64, b *StoreCost, m int64) {
 	for i, x := range sum.Means() {
 		*x = meanOf(*x, n, *others[i], m)
 	}
+	// The standard deviation of all follows from means and deviations (T. F. Chan, G. H. Golub, R. J. LeVeque, Updating
+	// Formulae and a Pairwise Algorithm for Computing Sample Variances, 1979).
 	deviationOf := func(f Figure, n, m int64) float64 {
+		x, y := float64(n), float64(m)
 		was, off := counters[f].of(s)
 		more, moreOff := counters[f].of(b)
-		return addDeviations(n, was, off, m, more, moreOff)
+		between := (more - was) * (more - was) * x * y / (x + y)
+		if between <= 1e-12*max(was*was, more*more) { // equal means that were rounded
+			between = 0
+		}
+		return math.Sqrt((off*off*(x-1) + moreOff*moreOff*(y-1) + between) / (x + y - 1))
 	}
 	sum.RequestsDeviation, sum.RowsDeviation = deviationOf(Requests, n, m), deviationOf(Rows, n, m)
 	sum.BytesDeviation = deviationOf(Bytes, n, m)
@@ -72,18 +79,6 @@ func meanOf(a float64, n int64, b float64, m int64) float64 {
 	return (a*float64(n) + b*float64(m)) / float64(max(1, n+m))
 }
 
-// addDeviations is the standard deviation of n values with the mean a and the deviation da, and
-// of m values with the mean b and the deviation db (T. F. Chan, G. H. Golub, R. J. LeVeque,
-// Updating Formulae and a Pairwise Algorithm for Computing Sample Variances, 1979).
-func addDeviations(n int64, a, da float64, m int64, b, db float64) float64 {
-	x, y := float64(n), float64(m)
-	between := (b - a) * (b - a) * x * y / (x + y)
-	if between <= 1e-12*max(a*a, b*b) { // equal means that were rounded
-		between = 0
-	}
-	return math.Sqrt((da*da*(x-1) + db*db*(y-1) + between) / (x + y - 1))
-}
-
 // addPatterns is how many calls of each pattern n operations and m others made, on average. Of times P50 becomes the
 // mean, weighted by runs, and P99 the larger of both.
 func addPatterns(a []PatternRequests, n int64, b []PatternRequests, m int64) (sum []PatternRequests) {
@@ -92,12 +87,11 @@ func addPatterns(a []PatternRequests, n int64, b []PatternRequests, m int64) (su
 		if at < 0 {
 			at, sum = len(sum), append(sum, PatternRequests{Name: p.Name})
 		}
-		to := &sum[at]
-		if i < len(a) {
-			to.Requests += meanOf(p.Requests, n, 0, m)
-		} else {
-			to.Requests += meanOf(0, n, p.Requests, m)
+		to, ran := &sum[at], n
+		if i >= len(a) {
+			ran = m
 		}
+		to.Requests += p.Requests * float64(ran) / float64(max(1, n+m))
 		if t := p.Service; t != nil {
 			have := cmp.Or(to.Service, t)
 			p50 := meanOf(float64(have.P50), to.Count, float64(t.P50), p.Count)
@@ -109,15 +103,13 @@ func addPatterns(a []PatternRequests, n int64, b []PatternRequests, m int64) (su
 	return sum
 }
 
-// errorsMost is how many texts of errors an operation has. Those beyond are counted together.
-const errorsMost = 5
-
-// AddErrors adds the counts of texts that are alike. Beyond errorsMost texts, others are OtherErrors.
+// AddErrors adds the counts of texts that are alike. The most frequent text is first. Beyond five texts, others are
+// counted together as OtherErrors, which is last.
 func AddErrors(a []ErrorCount, b ...ErrorCount) []ErrorCount {
 	sum := slices.Clone(a)
 	for _, e := range b {
 		at := slices.IndexFunc(sum, func(have ErrorCount) bool { return alike(have.Text, e.Text) })
-		if at < 0 && len(sum) >= errorsMost {
+		if at < 0 && len(sum) >= 5 {
 			e.Text = OtherErrors
 			at = slices.IndexFunc(sum, func(have ErrorCount) bool { return have.Text == OtherErrors })
 		}
@@ -127,30 +119,23 @@ func AddErrors(a []ErrorCount, b ...ErrorCount) []ErrorCount {
 			sum = append(sum, e)
 		}
 	}
-	return sum
-}
-
-// alike reports whether texts are of the same error: they differ only in words in which these differ, names of
-// accounts, messages and nodes, numbers and times.
-func alike(a, b string) bool {
-	return slices.EqualFunc(strings.Fields(a), strings.Fields(b), func(x, y string) bool {
-		return x == y || strings.ContainsAny(x, named) && strings.ContainsAny(y, named)
-	})
-}
-
-// named are characters of words that name something.
-const named = "0123456789@"
-
-// SortErrors sorts counts: the most frequent text is first, OtherErrors last.
-func SortErrors(all []ErrorCount) []ErrorCount {
 	rank := func(e ErrorCount) int64 {
 		if e.Text == OtherErrors {
 			return -1
 		}
 		return e.Count
 	}
-	slices.SortStableFunc(all, func(a, b ErrorCount) int { return cmp.Compare(rank(b), rank(a)) })
-	return all
+	slices.SortStableFunc(sum, func(a, b ErrorCount) int { return cmp.Compare(rank(b), rank(a)) })
+	return sum
+}
+
+// alike reports whether texts are of the same error: they differ only in words in which these differ, names of
+// accounts, messages and nodes, numbers and times.
+func alike(a, b string) bool {
+	named := func(word string) bool { return strings.ContainsAny(word, "0123456789@") }
+	return slices.EqualFunc(strings.Fields(a), strings.Fields(b), func(x, y string) bool {
+		return x == y || named(x) && named(y)
+	})
 }
 
 // Add adds what another load generator, worker or stream counted at the same time: Delays, Offered, ClientInfo,

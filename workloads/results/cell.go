@@ -375,6 +375,3 @@ type SegmentVerdict struct {
 	Verdict Verdict `json:"verdict"`
 	Reason  *Reason `json:"reason,omitempty"`
 }
-
-// Generators is how many load generators the run had.
-func (r *Run) Generators() int { return max(1, r.Segment.Of, len(r.Segments)) }

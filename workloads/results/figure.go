@@ -120,9 +120,6 @@ func (o *Objective) Name() string {
 	return name
 }
 
-// String returns the objective as one reads it: list.p99 <20ms.
-func (o *Objective) String() string { return o.Name() + " " + o.Text }
-
 // Holds reports whether the objective holds for a cell.
 func (o *Objective) Holds(c *Cell) bool {
 	return c.Kind == KindMeasure && (o.Model == "" || o.Model == c.Model) &&
@@ -190,13 +187,10 @@ func (v Verdict) Severity() int {
 // Code names the reason of a verdict, or a doubt. Package judge lists them.
 type Code string
 
-// notOffered is the reason of a cell whose model cannot store the workload's dataset.
-const notOffered Code = "not-offered"
-
 // Excused reports whether the cell is empty and the run is not at fault: its model cannot
 // hold the workload's population, and another model can.
 func (r *Run) Excused(c *Cell) bool {
-	return c.Verdict == Empty && c.Reason != nil && c.Reason.Code == notOffered &&
+	return c.Verdict == Empty && c.Reason != nil && c.Reason.Code == "not-offered" &&
 		slices.ContainsFunc(r.Cells, func(o Cell) bool { return o.Kind == KindMeasure && o.Verdict != Empty })
 }
 
@@ -221,10 +215,6 @@ type OpCount struct {
 	Count int64  `json:"count"`
 }
 
-// withoutCounts are doubts about operations that have too few, or too short ones: their counts would
-// read like times.
-var withoutCounts = []Code{"few-operations"}
-
 // String writes the doubt in one line.
 func (d *Doubt) String() string {
 	if len(d.Ops) == 0 {
@@ -233,7 +223,7 @@ func (d *Doubt) String() string {
 	parts := make([]string, len(d.Ops))
 	for i, o := range d.Ops {
 		parts[i] = o.Op
-		if !slices.Contains(withoutCounts, d.Code) {
+		if d.Code != "few-operations" { // such a count would read like a time
 			parts[i] = strconv.FormatInt(o.Count, 10) + " × " + o.Op
 		}
 	}

@@ -269,22 +269,16 @@ func (c *Cell) Alone(stream string) *Cell {
 	return &one
 }
 
-// A percentile needs operations that are slower. Of n operations all are below the
-// percentile p with the probability p^n. From n = ln 0.05 / ln p on, that is less
-// than 5%: the least sample from which an upper bound of the percentile is known
-// with 95% confidence (W. J. Conover, Practical Nonparametric Statistics, tolerance
-// limits).
-// unbounded is that probability, 5%.
-const unbounded = 0.05
-
 // QuantileShares are the shares of operations, from 0 to 1, at which Op.Quantiles are.
 var QuantileShares = []float64{
 	0.01, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95,
 	0.97, 0.98, 0.99, 0.995, 0.999, 1,
 }
 
-// EnoughFor is how many operations it takes for the percentile p, 0 < p < 1.
-func EnoughFor(p float64) int64 { return int64(math.Ceil(math.Log(unbounded) / math.Log(p))) }
+// EnoughFor is how many operations it takes for the percentile p, 0 < p < 1. Of n operations all are below it with the
+// probability p^n. From n = ln 0.05 / ln p on, that is less than 5%: the least sample from which an upper bound of the
+// percentile is known with 95% confidence (W. J. Conover, Practical Nonparametric Statistics, tolerance limits).
+func EnoughFor(p float64) int64 { return int64(math.Ceil(math.Log(0.05) / math.Log(p))) }
 
 // Percentiles are the percentiles that results have, the lowest first. P is from 0 to 1.
 var Percentiles = []struct {
@@ -369,22 +363,20 @@ func LatencyOf(h *latency.Histogram, dropped int64) Latency {
 // scheduled operations at QuantileShares. There are no quantiles if there was no operation. Messages that were
 // refused as too large are left out: the engine does not support them.
 func TimesOf(t *latency.Op) (all Times, quantiles []int64) {
-	dropped, of := t.Counts[latency.Dropped], func(k latency.Kind) *latency.Histogram { return &t.Times[k] }
-	response := of(latency.Response)
-	if response.Count() == 0 { // a closed loop has no scheduled times
-		response = of(latency.Service)
-	}
-	all = Times{
-		Response: LatencyOf(response, 0), Service: LatencyOf(of(latency.Service), 0), Wait: LatencyOf(of(latency.Wait), 0),
+	dropped, of := t.Counts[latency.Dropped], func(k latency.Kind) Latency { return LatencyOf(&t.Times[k], 0) }
+	all = Times{Response: of(latency.Response), Service: of(latency.Service), Wait: of(latency.Wait)}
+	if t.Times[latency.Response].Count() == 0 { // a closed loop has no scheduled times
+		all.Response = all.Service
 	}
 	ended := latency.NewHistogram(3) // whatever their outcome
-	if h := of(latency.Latency); h.Count() > 0 {
+	if h := &t.Times[latency.Latency]; h.Count() > 0 {
 		l := LatencyOf(h, 0)
 		all.Latency = &l
 		ended.Add(h)
 	}
-	ended.Add(of(latency.Rest))
-	if of(latency.Rest).Count() > 0 || dropped > 0 {
+	rest := &t.Times[latency.Rest]
+	ended.Add(rest)
+	if rest.Count() > 0 || dropped > 0 {
 		l := LatencyOf(ended, dropped)
 		all.Due = &l
 	}
@@ -395,7 +387,3 @@ func TimesOf(t *latency.Op) (all Times, quantiles []int64) {
 	}
 	return all, quantiles
 }
-
-// Delays compares the response times of all operations together with their latencies, which are
-// without client delay.
-func (t *Times) Delays() Delays { return Delays{Response: t.Response, Undelayed: *t.OK()} }

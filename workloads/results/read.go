@@ -2,6 +2,7 @@ package results
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -27,18 +28,17 @@ func Open(dir string) (*Run, error) {
 	f, err := plainfile.OpenIn(dir, RunFile)
 	switch {
 	case err == nil:
+		defer f.Close()
 	case scratch.InUse(dir):
 		return nil, fmt.Errorf("%s has no results yet: its run is not finished", dir)
 	case scratch.Abandoned(dir):
 		return nil, fmt.Errorf("%s has no results: its run was killed before its first phase had ended", dir)
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
 		return nil, fmt.Errorf("%s is not a run directory: it has no %s", dir, RunFile)
+	default:
+		return nil, fmt.Errorf("read results: %w", err)
 	}
-	var b []byte
-	if err == nil {
-		defer f.Close()
-		b, err = plainfile.ReadAll(f, mostRun)
-	}
+	b, err := plainfile.ReadAll(f, mostRun)
 	if err != nil {
 		return nil, fmt.Errorf("read results: %w", err)
 	}
@@ -66,8 +66,13 @@ func Parse(b []byte) (*Run, error) {
 	if n := bytes.Count(b, []byte("{")) + bytes.Count(b, []byte("null")); n > 1<<16 && n > len(b)/leastObject {
 		return nil, fmt.Errorf("it is damaged: it has %d objects in %d bytes", n, len(b))
 	}
+	if bytes.Contains(b, []byte(`"shard"`)) { // the expression is slow
+		b = oldWords.ReplaceAllFunc(b, func(old []byte) []byte { return []byte(newWords.Replace(string(old))) })
+	}
+	b = oldPatterns.ReplaceAllFunc(b, func(old []byte) []byte { return []byte(newPatterns.Replace(string(old))) })
+	b = oldHiccups.ReplaceAll(b, []byte(`"longest_ns":$1`))
 	r := &Run{}
-	if err := strict.JSON(renamed(b), r); err != nil {
+	if err := strict.JSON(b, r); err != nil {
 		return nil, fmt.Errorf("it is damaged: %w", err)
 	}
 	if err := r.check(); err != nil {
@@ -92,15 +97,6 @@ var (
 	// Hiccups had the distribution of all wake-ups.
 	oldHiccups = regexp.MustCompile(`"lateness":\s*\{\s*"p50"[^{}]*"p99_9"[^{}]*"max":\s*(\d+)[^{}]*\}`)
 )
-
-// renamed has the words of this build in place of those of earlier ones.
-func renamed(b []byte) []byte {
-	if bytes.Contains(b, []byte(`"shard"`)) { // the expression is slow
-		b = oldWords.ReplaceAllFunc(b, func(old []byte) []byte { return []byte(newWords.Replace(string(old))) })
-	}
-	b = oldPatterns.ReplaceAllFunc(b, func(old []byte) []byte { return []byte(newPatterns.Replace(string(old))) })
-	return oldHiccups.ReplaceAll(b, []byte(`"longest_ns":$1`))
-}
 
 // Bounds of what reports can show. No run comes near them.
 const (
@@ -184,16 +180,14 @@ func (d *LogDigest) check(log io.ReadSeeker, more bool) error {
 		return errors.New("its run does not report it")
 	}
 	sum := sha256.New()
-	if _, err := io.Copy(sum, io.LimitReader(log, d.Bytes)); err != nil {
-		return err
-	}
-	rest, err := io.Copy(io.Discard, io.LimitReader(log, 1))
-	if err != nil {
+	_, err := io.Copy(sum, io.LimitReader(log, d.Bytes))
+	rest, unread := io.Copy(io.Discard, io.LimitReader(log, 1))
+	_, unmoved := log.Seek(0, io.SeekStart)
+	if err = cmp.Or(err, unread, unmoved); err != nil {
 		return err
 	}
 	if hex.EncodeToString(sum.Sum(nil)) != d.SHA256 || rest > 0 && !more {
 		return fmt.Errorf("it is damaged: it is not the log of %d bytes that the run wrote", d.Bytes)
 	}
-	_, err = log.Seek(0, io.SeekStart)
-	return err
+	return nil
 }

@@ -8,7 +8,6 @@
 package results
 
 import (
-	_ "embed" // for JSONSchema
 	"fmt"
 	"strings"
 
@@ -177,11 +176,6 @@ type MailInfo struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// JSONSchema is the JSON Schema (2020-12) of run.json.
-//
-//go:embed run.schema.json
-var JSONSchema []byte
-
 // Search is a search for the highest rate at which one model on one engine keeps its
 // objectives. Package workloads/search says from the steps what was found.
 type Search struct {
@@ -249,14 +243,6 @@ const (
 // bound. Then Rate is the result of the search.
 func (r *SearchResult) OK() bool {
 	return r.Limit == LimitStore || r.Limit == LimitMachine || r.Limit == LimitMaxRate
-}
-
-// Due is the response time of all operations of the step that were scheduled, or nil.
-func (s *SearchStep) Due() *Latency {
-	if s.Cell.AllOps == nil {
-		return nil
-	}
-	return s.Cell.AllOps.Scheduled()
 }
 
 // Sweep is one key of the workload that the run gave several values, and how cost grew
