@@ -3,7 +3,6 @@ package judge
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/mailbench/mailbench/schemas/words"
@@ -14,45 +13,15 @@ import (
 const (
 	// lateInvalid is the share of operations that changes p99.
 	lateInvalid = 0.01
-	// ownInvalid is the share of their time above which workers spend too much on their own
-	// work: more than in calls.
-	ownInvalid = 0.5
-	// ownBusy is the share of the phase, on all processors, that own work must take before
-	// ownInvalid counts. Workers may catch up for a moment after a pause of the engine.
-	ownBusy = 0.25
 	// cpuFull is the share of the processors from which on they are full.
 	cpuFull = 0.9
-	// othersMost is the share of the processors above which other programs are to blame for
-	// late starts.
-	othersMost = 0.1
 	// achievedLeast is the part of the offered rate that must be executed.
 	achievedLeast = 0.99
-	// endPause is how many seconds may be missing at the very end of a phase, however short it is: a pause there is
-	// no overload. It may last endPauseMost if half of the operations started within inTime.
-	endPause, endPauseMost = 0.25, 1.0
-	inTime                 = int64(10 * time.Millisecond)
-	// apartMost is how far apart segments may begin a phase, as a share of its length.
-	apartMost = 0.05
-	// delayMost is by which share the client's own delays may make a percentile of the response time
-	// longer than that of the latency before a warning says so.
-	delayMost = 0.1
 	// leastSlower is how many operations must be slower than a median before it is judged. One
 	// operation changes the median of a few. It is also how many drops count.
 	leastSlower = 10
 	// stoppedMost is the share of a phase in which the client may stop.
 	stoppedMost = 0.1
-	// leastWarned is the least delay in nanoseconds that is worth a warning: timers are not better.
-	leastWarned = int64(100 * time.Microsecond)
-	// SteadyWithin is the share by which service times may change when a warm-up is over.
-	SteadyWithin = 0.2
-	// debtGrows is by how many bytes the compaction debt may grow during a phase:
-	// the size of one memtable. debtShare is the same as a share of the data.
-	debtGrows, debtShare = 64 << 20, 0.1
-	// SamplesFor is how many operations p99.9 needs: ten are slower than it.
-	SamplesFor = 10000
-	// sizeMost is the share by which the messages at a point of a sweep may differ from its size.
-	// If sizes differ by ten, that changes an exponent by 0.04.
-	sizeMost = 0.1
 )
 
 // Overloaded reports whether less was executed than was offered, whoever is to
@@ -69,7 +38,10 @@ func Overloaded(c *results.Cell) bool {
 	if behind <= 0 { // the phase was stopped before scheduled operations had started
 		behind = o.Span * (1 - o.Achieved/o.Rate)
 	}
-	return behind > endPause && (behind > endPauseMost || c.AllOps == nil || c.AllOps.Wait.P50 >= inTime)
+	// A pause of a quarter of a second at the very end is no overload, however short the phase is. It may last a second
+	// if half of the operations started in time.
+	inTime := c.AllOps != nil && c.AllOps.Wait.P50 < int64(10*time.Millisecond)
+	return behind > 1 || behind > 0.25 && !inTime
 }
 
 // behind says that less was executed than was offered, if it was.
@@ -135,18 +107,20 @@ func Full(c *results.Cell) bool {
 
 // apart is how far apart segments began, in seconds.
 func apart(segments []results.SegmentVerdict) float64 {
-	var all []time.Time
-	for _, s := range segments {
+	var first, last time.Time
+	for i, s := range segments {
 		at, err := time.Parse(time.RFC3339Nano, s.Started)
 		if err != nil {
 			return 0
 		}
-		all = append(all, at)
+		if i == 0 || at.Before(first) {
+			first = at
+		}
+		if at.After(last) {
+			last = at
+		}
 	}
-	if len(all) == 0 {
-		return 0
-	}
-	return slices.MaxFunc(all, time.Time.Compare).Sub(slices.MinFunc(all, time.Time.Compare)).Seconds()
+	return last.Sub(first).Seconds()
 }
 
 // advice is what to do about a client that could not run.
@@ -155,7 +129,7 @@ const advice = "use a quieter machine or more processors"
 // lostTime says why a phase is invalid by the client's own delays. They are not part of a latency, so only those count
 // that cannot be subtracted: the process could not run for a tenth of the phase, or dropped operations that it would
 // have started without its delays. If the engine runs on the same processors, it may have taken them: then that only
-// warns.
+// warns, unless other programs took a tenth of the processors.
 func lostTime(c *results.Cell, e *results.Evidence) string {
 	if e.Delays == nil || e.Hiccups == nil {
 		return ""
@@ -164,7 +138,7 @@ func lostTime(c *results.Cell, e *results.Evidence) string {
 	switch waited := of(e.Hiccups.Total, c); {
 	case waited > stoppedMost && !e.InProcess && !e.SameMachine:
 		what = "its process could not run for " + results.Percent(waited) + " of the phase"
-	case !e.SameMachine && !(e.InProcess && c.Client.OthersShare <= othersMost):
+	case !e.SameMachine && !(e.InProcess && c.Client.OthersShare <= 0.1):
 		what = lostDrops(c, e)
 	}
 	return when(what != "", "client-bound: %s; lower the rate, or %s", what, advice)
@@ -183,8 +157,8 @@ func lostDrops(c *results.Cell, e *results.Evidence) string {
 }
 
 // delayed warns of delays of the client that do not make the phase invalid: operations that they dropped, or by how
-// much they made p50 and p99 of the response time longer than the latency. It leaves percentiles of too few operations
-// out.
+// much they made p50 and p99 of the response time longer than the latency: by a tenth, and by 100 µs, since timers are
+// not better. It leaves percentiles of too few operations out.
 func delayed(c *results.Cell, e *results.Evidence) string {
 	d := e.Delays
 	if d == nil || e.Hiccups == nil || lostTime(c, e) != "" {
@@ -203,7 +177,7 @@ func delayed(c *results.Cell, e *results.Evidence) string {
 		}
 		response, own := q.Of(&d.Response), q.Of(&d.Undelayed)
 		text += fmt.Sprintf(" %s %s,", q.Name, words.Duration(float64(max(0, response-own))))
-		warn = warn || float64(response) > (1+delayMost)*float64(max(own, 1)) && response-own >= leastWarned
+		warn = warn || float64(response) > 1.1*float64(max(own, 1)) && response-own >= int64(100*time.Microsecond)
 	}
 	return when(warn, "client delay:%s which latency does not include; %s to see the engine without it", text, advice)
 }

@@ -43,13 +43,13 @@ type countRule struct {
 // queueing belongs to it, and after a short warm-up hardly any run is steady.
 func Plain(code results.Code, v results.Verdict) (what, remedy string) {
 	plain := ""
-	for i := range rules {
-		if r := &rules[i]; r.code == code && r.verdict == v {
+	for _, r := range rules {
+		if r.code == code && r.verdict == v {
 			plain = r.plain
 		}
 	}
-	for i := range countRules {
-		if r := &countRules[i]; r.code == code && v == results.OK {
+	for _, r := range countRules {
+		if r.code == code && v == results.OK {
 			plain = r.plain
 		}
 	}
@@ -94,8 +94,7 @@ func Apply(c *results.Cell, all []results.Objective) {
 	filled.Before, filled.Engines = cmp.Or(c.Before, &unknown), cmp.Or(c.Engines, &unknown)
 	of := kindsOf(c)
 	c.Verdict, c.Reason, c.Doubts = results.OK, nil, []results.Doubt{}
-	for i := range rules {
-		r := &rules[i]
+	for _, r := range rules {
 		if r.of&of == 0 {
 			continue
 		}
@@ -107,8 +106,7 @@ func Apply(c *results.Cell, all []results.Objective) {
 			c.Verdict, c.Reason = r.verdict, &results.Reason{Code: r.code, Text: text}
 		}
 	}
-	for i := range countRules {
-		r := &countRules[i]
+	for _, r := range countRules {
 		var ops []results.OpCount
 		for _, name := range sortedOps(c.Ops) {
 			if o := c.Ops[name]; r.of&of != 0 && r.n(&o) > 0 {
@@ -136,36 +134,30 @@ func sortedOps(ops map[string]results.Op) []string { return slices.Sorted(maps.K
 const (
 	// trendWindows is how many windows it takes to distinguish a trend from noise.
 	trendWindows = 8
-	// trendMost is how many windows are compared with each other. If there are more, they are
-	// put together in batches.
+	// trendMost is how many windows are compared with each other. If there are more, neighbors are put together: their
+	// value is the median.
 	trendMost = 60
-	// trendDeviations is how wide the interval is: 99% of normally distributed values.
-	trendDeviations = 2.576
-	// driftLeast is the share above which a change is reported.
-	driftLeast = 0.1
-	// neighbors is the correlation of the ranks of neighboring windows, which is assumed of all noise. It falls by that
-	// factor with each window of distance.
-	neighbors = 0.35
 	// trendHighest is the largest change that is reported.
 	trendHighest = 1000
 )
 
-// trend is the line through the service times of a phase's windows, from the first to the last, in nanoseconds. Change
+// Line is the line through the service times of a phase's windows, from the first to the last, in nanoseconds. Change
 // is how much the line rises, as a share of From. It lies between Low and High with 99% confidence. A share of
 // trendHighest means trendHighest or more.
-type trend struct{ From, To, Change, Low, High float64 }
+type Line struct{ From, To, Change, Low, High float64 }
 
 // Trend is how the service time changed over the windows; false if there are too few of
 // them to decide.
-func Trend(windows []float64) (trend, bool) {
+func Trend(windows []float64) (Line, bool) {
 	if len(windows) < trendWindows {
-		return trend{}, false
+		return Line{}, false
 	}
-	logs := batches(windows)
-	for i, w := range logs {
-		logs[i] = math.Log(max(w, 1)) // a change is a ratio
+	n := min(len(windows), trendMost)
+	logs := make([]float64, n)
+	for i := range logs {
+		batch := windows[i*len(windows)/n : (i+1)*len(windows)/n]
+		logs[i] = math.Log(max(results.Median(batch), 1)) // a change is a ratio
 	}
-	n := len(logs)
 	slopes := make([]float64, 0, n*(n-1)/2)
 	for i := range logs {
 		for k := i + 1; k < n; k++ {
@@ -176,7 +168,7 @@ func Trend(windows []float64) (trend, bool) {
 	m, slope := len(slopes), results.Median(slopes)
 
 	kendall := float64(n) * float64(n-1) * float64(2*n+5) / 18 // variance of S of n independent values
-	s := trendDeviations * math.Sqrt(kendall*inflation(n))
+	s := 2.576 * math.Sqrt(kendall*inflation(n))               // 99% of normally distributed values
 	// If the residuals of the line are a curve, they look like correlated noise, and the interval
 	// would be too wide. But noise of any correlation seldom rises from each window to the next,
 	// so the interval is never wider than all slopes but the outermost.
@@ -186,43 +178,26 @@ func Trend(windows []float64) (trend, bool) {
 		logs[i] -= slope * float64(i)
 	}
 	from := results.Median(logs)
-	over := func(slope float64) float64 {
-		return min(math.Expm1(slope*float64(n-1)), trendHighest)
-	}
-	return trend{
+	over := func(slope float64) float64 { return min(math.Expm1(slope*float64(n-1)), trendHighest) }
+	return Line{
 		From: math.Exp(from), To: math.Exp(from + slope*float64(n-1)),
 		Change: over(slope), Low: over(low), High: over(high),
 	}, true
 }
 
-// Drifts reports whether there is a trend: noise does not explain it, and it is more than
-// driftLeast.
-func Drifts(t trend) bool {
-	return math.Abs(t.Change) > driftLeast && (t.Low > 0 || t.High < 0)
-}
+// Drifts reports whether there is a trend: noise does not explain it, and it is more than a tenth.
+func Drifts(t Line) bool { return math.Abs(t.Change) > 0.1 && (t.Low > 0 || t.High < 0) }
 
-// Steady reports whether both bounds of the trend are within SteadyWithin.
-func Steady(t trend) bool { return t.Low >= -SteadyWithin && t.High <= SteadyWithin }
+// Steady reports whether both bounds of the trend are within a fifth: a warm-up is over then.
+func Steady(t Line) bool { return t.Low >= -0.2 && t.High <= 0.2 }
 
-// batches are medians of neighboring windows, at most trendMost.
-func batches(windows []float64) []float64 {
-	n := len(windows)
-	if n <= trendMost {
-		return slices.Clone(windows)
-	}
-	all := make([]float64, trendMost)
-	for i := range all {
-		all[i] = results.Median(windows[i*n/trendMost : (i+1)*n/trendMost])
-	}
-	return all
-}
-
-// inflation is the factor by which the variance of S of n windows is larger than that of independent
-// values (Hamed and Rao).
+// inflation is the factor by which the variance of S of n windows is larger than that of independent values (Hamed and
+// Rao). Of all noise, the ranks of neighboring windows are taken to have the correlation 0.35, which falls by that
+// factor with each window of distance.
 func inflation(n int) float64 {
 	sum, power := 0.0, 1.0
 	for k := 1; k < n; k++ {
-		power *= neighbors
+		power *= 0.35
 		sum += float64(n-k) * float64(n-k-1) * float64(n-k-2) * power
 	}
 	return 1 + 2*sum/(float64(n)*float64(n-1)*float64(n-2))

@@ -21,25 +21,20 @@ const (
 
 // Objectives says what became of the objectives that hold for a measured cell. It is
 // a pure function of the cell with its verdict, and of the run's objectives.
-func Objectives(c *results.Cell, all []results.Objective) []results.Attained {
-	var found []results.Attained
-	whole := c
+func Objectives(c *results.Cell, all []results.Objective) (found []results.Attained) {
 	for i := range all {
-		o := &all[i]
-		c := whole
-		if o.Holds(c) && len(c.Ops) > 0 {
-			if c = c.Alone(o.Stream); c == nil {
-				continue // the phase does not have the stream
-			}
+		o, of := &all[i], c
+		if len(c.Ops) > 0 {
+			of = c.Alone(o.Stream)
 		}
-		replaced := slices.ContainsFunc(all[i+1:], func(p results.Objective) bool {
-			return p.Holds(c) && p.Name() == o.Name()
-		})
-		_, asked := c.Ops[o.Op]
-		if !o.Holds(c) || replaced || o.Op != "" && !asked && len(c.Ops) > 0 {
-			continue // a later objective replaces it, or the phase does not have the operation
+		replaces := func(p results.Objective) bool { return p.Holds(c) && p.Name() == o.Name() }
+		if of == nil || !o.Holds(c) || slices.ContainsFunc(all[i+1:], replaces) {
+			continue // the phase does not have the stream, or a later objective replaces it
 		}
-		a := attained(c, o)
+		if _, asked := of.Ops[o.Op]; o.Op != "" && !asked && len(of.Ops) > 0 {
+			continue // the phase does not have the operation
+		}
+		a := attained(of, o)
 		a.Objective, a.Bound = o.Name(), o.Text
 		found = append(found, a)
 	}
@@ -57,18 +52,19 @@ func attained(c *results.Cell, o *results.Objective) results.Attained {
 	case len(c.Ops) == 0:
 		return unclear(CodeNoFigure, "the phase was not measured")
 	}
-	return byFigures(c, o)
-}
-
-// byFigures judges an objective by the cell's figures.
-func byFigures(c *results.Cell, o *results.Objective) results.Attained {
 	of := c.Op(o.Op)
 	counts := map[string]int64{
 		"errors": of.Failed + of.Unknown + of.Dropped, "failed": of.Failed, "unknown": of.Unknown, "dropped": of.Dropped,
 		"not-found": of.NotFound,
 	}
 	if n, counted := counts[o.Figure]; counted {
-		return ofAll(o, &of, n)
+		// The share is below the bound exactly if the percentile 1 - bound is an operation that is not among the n. So it
+		// takes as many operations as that percentile.
+		v, takes := share(n, supported(&of)), int64(1)
+		if o.Bound > 0 && o.Bound < 1 {
+			takes = results.EnoughFor(1 - o.Bound)
+		}
+		return few(value(o, v, results.Percent(v)), supported(&of), takes)
 	}
 	switch o.Figure {
 	case "rate":
@@ -110,18 +106,6 @@ func few(a results.Attained, n, takes int64) results.Attained {
 
 // supported is how many operations were scheduled that the engine supports.
 func supported(of *results.Op) int64 { return of.Attempted() - of.TooLarge }
-
-// ofAll judges the share of n operations in all. That share is below p exactly if the
-// percentile 1-p is an operation that is not among the n. So it takes as many operations as
-// that percentile.
-func ofAll(o *results.Objective, of *results.Op, n int64) results.Attained {
-	v := share(n, supported(of))
-	takes := int64(1)
-	if o.Bound > 0 && o.Bound < 1 {
-		takes = results.EnoughFor(1 - o.Bound)
-	}
-	return few(value(o, v, results.Percent(v)), supported(of), takes)
-}
 
 // timed judges a time of an operation, or of all together if the cell has that.
 func timed(c *results.Cell, o *results.Objective, of *results.Op) results.Attained {

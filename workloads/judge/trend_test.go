@@ -109,7 +109,7 @@ func TestTrendOfLines(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	same, ok := Trend([]float64{5, 5, 5, 5, 5, 5, 5, 5})
-	if want := (trend{From: 5, To: 5}); !ok || same.Change != 0 || same.Low != 0 || same.High != 0 || math.Abs(same.From-5) > 1e-9 {
+	if want := (Line{From: 5, To: 5}); !ok || same.Change != 0 || same.Low != 0 || same.High != 0 || math.Abs(same.From-5) > 1e-9 {
 		t.Errorf("%+v, want %+v", same, want)
 	}
 	if _, ok := Trend(line[:7]); ok {
