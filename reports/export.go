@@ -92,27 +92,22 @@ func benchName(s string) string {
 	return strings.NewReplacer("/", "_", " ", "_").Replace(words.OneLine(s))
 }
 
-// The form of JUnit's XML that CI systems read.
+// The form of JUnit's XML that CI systems read. Plugins of some refuse the attribute skipped at testsuites.
 type (
 	junitSuites struct {
-		XMLName xml.Name `xml:"testsuites"`
-		Name    string   `xml:"name,attr,omitempty"`
-		junitCounts
-		Suites []junitSuite `xml:"testsuite"`
+		XMLName xml.Name     `xml:"testsuites"`
+		Name    string       `xml:"name,attr,omitempty"`
+		Suites  []junitSuite `xml:"testsuite"`
 	}
 	junitSuite struct {
-		Name string `xml:"name,attr"`
-		junitCounts
+		Name      string      `xml:"name,attr"`
+		Tests     int         `xml:"tests,attr"`
+		Failures  int         `xml:"failures,attr"`
+		Errors    int         `xml:"errors,attr"`
+		Skipped   int         `xml:"skipped,attr"`
+		Time      string      `xml:"time,attr,omitempty"`
 		Timestamp string      `xml:"timestamp,attr,omitempty"`
 		Cases     []junitCase `xml:"testcase"`
-	}
-	// Plugins of CI systems refuse the attribute skipped at testsuites, and take it at testsuite.
-	junitCounts struct {
-		Tests    int    `xml:"tests,attr"`
-		Failures int    `xml:"failures,attr"`
-		Errors   int    `xml:"errors,attr"`
-		Skipped  *int   `xml:"skipped,attr"`
-		Time     string `xml:"time,attr,omitempty"`
 	}
 	junitCase struct {
 		Class   string        `xml:"classname,attr"`
@@ -138,8 +133,9 @@ type (
 // than invalid, an objective that is missed or unclear, data that is wrong or lost. A cell that is
 // invalid, or that the run is excused from, is skipped.
 func WriteJUnit(w io.Writer, r *results.Run) error {
-	s := junitSuite{Name: words.OneLine(r.Workload.Name), Timestamp: strings.TrimSuffix(r.Started, "Z")}
-	s.Time, s.Skipped = float(r.Seconds), new(int)
+	s := junitSuite{
+		Name: words.OneLine(r.Workload.Name), Timestamp: strings.TrimSuffix(r.Started, "Z"), Time: float(r.Seconds),
+	}
 	if r.Interrupted {
 		const text = "interrupted: the results have the values measured until then"
 		s.add(results.Key{Phase: "run"}, "", 0, stopped, "interrupted", text)
@@ -153,9 +149,7 @@ func WriteJUnit(w io.Writer, r *results.Run) error {
 	for i := range r.Audits {
 		s.audit(&r.Audits[i])
 	}
-	all := junitSuites{Name: "mailbench", junitCounts: s.junitCounts, Suites: []junitSuite{s}}
-	all.Skipped = nil
-	return all.write(w)
+	return writeJUnit(w, junitSuites{Name: "mailbench", Suites: []junitSuite{s}})
 }
 
 // WriteJUnitLint writes reports of lint as JUnit XML: a suite is a schema, and each error or warning that is not
@@ -173,13 +167,12 @@ func WriteJUnitLint(w io.Writer, checked []*lint.Report) error {
 			}
 		}
 		s.Tests, s.Failures = len(s.Cases), len(s.Cases)-1
-		all.Tests, all.Failures = all.Tests+s.Tests, all.Failures+s.Failures
 		all.Suites = append(all.Suites, s)
 	}
-	return all.write(w)
+	return writeJUnit(w, all)
 }
 
-func (all *junitSuites) write(w io.Writer) error {
+func writeJUnit(w io.Writer, all junitSuites) error {
 	text, err := xml.MarshalIndent(all, "", "  ")
 	if err == nil {
 		_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, text)
@@ -200,14 +193,6 @@ const (
 	skipped
 )
 
-// The states of verdicts and thresholds. Others are failed.
-var (
-	verdictStates = map[results.Verdict]junitState{
-		results.OK: passed, results.Failed: stopped, results.Invalid: skipped,
-	}
-	thresholdStates = map[results.Attainment]junitState{results.Met: passed, results.NoSuch: skipped}
-)
-
 // add adds a test case: a phase, with the trial and segment that are not the first, or a part of it, and what is
 // said of its state. CI systems divide the name of its class, a model on an engine, at the points.
 func (s *junitSuite) add(k results.Key, part string, seconds float64, state junitState, kind, said string) {
@@ -221,7 +206,6 @@ func (s *junitSuite) add(k results.Key, part string, seconds float64, state juni
 	class := strings.Trim(s.Name+"."+words.OneLine(k.Model)+"."+words.OneLine(k.Engine), ".")
 	c := junitCase{Class: class, Name: words.OneLine(name + part), Time: float(seconds)}
 	bad := &junitOutcome{Message: words.OneLine(said), Type: kind}
-	s.Tests++
 	switch state {
 	case passed:
 		c.Out = bad.Message
@@ -230,15 +214,16 @@ func (s *junitSuite) add(k results.Key, part string, seconds float64, state juni
 	case stopped:
 		c.Error, s.Errors = bad, s.Errors+1
 	case skipped:
-		c.Skipped = bad
-		*s.Skipped++
+		c.Skipped, s.Skipped = bad, s.Skipped+1
 	}
-	s.Cases = append(s.Cases, c)
+	s.Cases, s.Tests = append(s.Cases, c), s.Tests+1
 }
 
-// cell adds the test cases of a cell and of its objectives.
+// cell adds the test cases of a cell and of its objectives. Verdicts and states that are not named here are failed.
 func (s *junitSuite) cell(c *results.Cell, excused bool) {
-	state, said := verdictStates[c.Verdict], string(c.Verdict)
+	verdicts := map[results.Verdict]junitState{results.OK: passed, results.Failed: stopped, results.Invalid: skipped}
+	thresholds := map[results.Attainment]junitState{results.Met: passed, results.NoSuch: skipped}
+	state, said := verdicts[c.Verdict], string(c.Verdict)
 	if state == failed && excused {
 		state = skipped
 	}
@@ -253,7 +238,7 @@ func (s *junitSuite) cell(c *results.Cell, excused bool) {
 	s.Cases[len(s.Cases)-1].Out = strings.Join(doubts, "; ")
 	for _, a := range c.Objectives {
 		said := strings.TrimSuffix(strings.TrimPrefix(a.Shown+": "+a.Text, ": "), ": ")
-		s.add(c.Key, ": "+a.Objective+" "+a.Bound, 0, thresholdStates[a.Verdict], string(a.Verdict), said)
+		s.add(c.Key, ": "+a.Objective+" "+a.Bound, 0, thresholds[a.Verdict], string(a.Verdict), said)
 	}
 }
 
@@ -277,12 +262,12 @@ func (s *junitSuite) search(of *results.Search) {
 func (s *junitSuite) audit(a *results.Audit) {
 	k := results.Key{Model: a.Model, Engine: a.Engine, Phase: "audit", Point: a.Point, Trial: a.Trial, Segment: a.Segment}
 	said := strings.Join(append([]string{AuditSummary(a)}, a.Notes...), "; ")
+	state, kind := passed, ""
 	switch {
 	case a.Wrong():
-		s.add(k, "", 0, failed, "data", said)
+		state, kind = failed, "data"
 	case a.Incomplete():
-		s.add(k, "", 0, stopped, "unread", said)
-	default:
-		s.add(k, "", 0, passed, "", said)
+		state, kind = stopped, "unread"
 	}
+	s.add(k, "", 0, state, kind, said)
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
@@ -57,31 +56,6 @@ func AuditSummary(a *results.Audit) string {
 	add(a.InterruptedBlobs, "interrupted blob writes")
 	add(a.Purgeable, "purgeable")
 	return strings.Join(parts, ", ")
-}
-
-// segmentLine says which part of a run the results are, or how many load generators they
-// were put together from. It is "" for a run of one load generator.
-func segmentLine(r *results.Run) string {
-	switch n := len(r.Segments); {
-	case n > 0:
-		return fmt.Sprintf("%d segments, merged; the machine is that of segment 1", n)
-	case r.Segment.Of > 1:
-		return fmt.Sprintf("segment %d of %d, a part of the run: mailbench merge puts all together", r.Segment.Index, r.Segment.Of)
-	}
-	return ""
-}
-
-// machineLine is the machine of the client, with what ran on it.
-func machineLine(e *results.Environment) string {
-	parts := []string{e.OS + "/" + e.Arch, e.CPU, fmt.Sprintf("%d CPUs", e.CPUs)}
-	if e.Memory > 0 {
-		parts = append(parts, words.Size(float64(e.Memory)))
-	}
-	version := "mailbench " + e.Version
-	if e.Dirty {
-		version += " (changed since its commit)"
-	}
-	return joined(append(parts, e.Disk, e.Go, version))
 }
 
 // joined joins the parts that are not empty.

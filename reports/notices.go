@@ -15,77 +15,100 @@ import (
 	"github.com/mailbench/mailbench/workloads/trials"
 )
 
-// Notice is a verdict that is not ok, or a doubt, and the models that it holds for. A reader
+// notice is a verdict that is not ok, or a doubt, and the models that it holds for. A reader
 // has to know it before using figures.
-type Notice struct {
+type notice struct {
 	results.Doubt
-	Verdict results.Verdict // "" if it is a doubt
-	Phase   string          // phase of a verdict, if the run has several phases with figures or trouble
-	Few     bool            // it holds for less than half of the trials of each model: the others count
-	Who     string          // the models, with their trials if it does not hold for all of them
-	Differs bool            // other cells have other values than the text
-	Count   int64           // operations
+	verdict results.Verdict // ok: it is a doubt
+	phase   string          // phase of a verdict, if the run has several phases with figures or trouble
+	few     bool            // it holds for less than half of the trials of each model: the others count
+	who     string          // the models, with their trials if it does not hold for all of them
+	differs bool            // other cells have other values than the text
+	count   int64           // operations
 	cells   []*results.Cell
 }
 
 // String says what holds for whom, in one line. The text has the values of the first cell.
-func (d *Notice) String() string {
-	who := d.Who
-	if d.Phase != "" {
-		who += ", " + d.Phase
+func (o *notice) String() string {
+	who := o.who
+	if o.phase != "" {
+		who += ", " + o.phase
 	}
-	if d.Differs {
+	if o.differs {
 		who += "; values of the first"
 	}
-	return who + ": " + d.Doubt.String()
+	return who + ": " + o.Doubt.String()
 }
 
-// notices are the doubts or verdicts of cells, as of has them: each code once, with the models (on engines) that it
-// holds for, and their trials if it does not hold for all of them. A verdict on few trials has a notice of its own.
-func (n Names) notices(r *results.Run, of func(*results.Cell) []Notice) (all []Notice) {
-	var said []Notice
-	cells := slices.Collect(r.All)
-	for _, c := range cells {
-		trials := r.Select(func(o *results.Cell) bool {
-			return o.Model == c.Model && o.Engine == c.Engine && o.Phase == c.Phase && o.Point == c.Point
-		})
-		for _, one := range of(c) {
-			alike := slices.DeleteFunc(slices.Clone(trials), func(o *results.Cell) bool {
-				return !slices.ContainsFunc(of(o), func(o Notice) bool { return o.Code == one.Code || one.Verdict != "" })
-			})
-			one.Few, one.cells = 2*len(alike) < len(trials), []*results.Cell{c}
-			said = append(said, one)
+// noticesOf are the verdicts that are not ok, the worst first and each code once a phase, and then the doubts, each
+// code once. They name the models (on engines) that they hold for. A verdict on few trials has a notice of its own.
+func noticesOf(r *results.Run, n Names) (all []*notice) {
+	place := func(c *results.Cell) results.Key {
+		return results.Key{Model: c.Model, Engine: c.Engine, Phase: c.Phase, Point: c.Point}
+	}
+	phases := results.Distinct(r.Select(func(c *results.Cell) bool {
+		return c.Measured() || c.Verdict != results.OK
+	}), (*results.Cell).Where)
+	trials := map[results.Key]int{}
+	var said []*notice // of one cell each
+	for c := range r.All {
+		trials[place(c)]++
+		if c.Verdict != results.OK && c.Verdict != "" {
+			o := &notice{verdict: c.Verdict, cells: []*results.Cell{c}}
+			if len(phases) > 1 {
+				o.phase = c.Where()
+			}
+			if c.Reason != nil {
+				o.Code, o.Text = c.Reason.Code, c.Reason.Text
+			}
+			said = append(said, o)
+		}
+		for _, d := range c.Doubts {
+			said = append(said, &notice{Doubt: d, verdict: results.OK, cells: []*results.Cell{c}})
 		}
 	}
 	type kind struct {
+		results.Key
 		results.Verdict
 		results.Code
-		phase string
-		few   bool
+		few bool
 	}
-	for _, same := range results.Grouped(said, func(o Notice) kind {
-		return kind{o.Verdict, o.Code, o.Phase, o.Few && o.Verdict != ""}
+	for _, same := range results.Grouped(said, func(o *notice) kind {
+		if o.verdict != results.OK { // any such verdict counts
+			return kind{Key: place(o.cells[0])}
+		}
+		return kind{Key: place(o.cells[0]), Verdict: results.OK, Code: o.Code}
 	}) {
-		w := same[0]
-		w.cells = nil
 		for _, o := range same {
-			w.Few, w.cells = w.Few && o.Few, append(w.cells, o.cells...)
-			w.Differs = w.Differs || o.Doubt.String() != w.Doubt.String()
+			o.few = 2*len(same) < trials[place(o.cells[0])]
+		}
+	}
+	for _, same := range results.Grouped(said, func(o *notice) kind {
+		return kind{results.Key{Phase: o.phase}, o.verdict, o.Code, o.few && o.verdict != results.OK}
+	}) {
+		one, text := same[0], same[0].Doubt.String()
+		for _, op := range one.Ops {
+			one.count += op.Count
+		}
+		for _, o := range same[1:] {
+			one.few, one.cells = one.few && o.few, append(one.cells, o.cells...)
+			one.differs = one.differs || o.Doubt.String() != text
 			for _, op := range o.Ops {
-				w.Count += op.Count
+				one.count += op.Count
 			}
 		}
-		w.Who = n.whose(cells, w.cells)
-		all = append(all, w)
+		one.who = n.whose(r, one.cells)
+		all = append(all, one)
 	}
+	slices.SortStableFunc(all, func(a, b *notice) int { return b.verdict.Severity() - a.verdict.Severity() })
 	return all
 }
 
-// whose names the models of some of all cells: each with its trials if they are not all, or all models together.
-func (n Names) whose(all, some []*results.Cell) string {
+// whose names the models of some cells: each with its trials if they are not all, or all models together.
+func (n Names) whose(r *results.Run, some []*results.Cell) string {
 	trial := func(c *results.Cell) string { return strconv.Itoa(c.Trial) }
 	whole := map[string]int{} // trials by model
-	for _, cs := range trials.Columns(all) {
+	for _, cs := range trials.Columns(slices.Collect(r.All)) {
 		whole[n.Part(cs[0].Model, cs[0].Engine)] = len(results.Distinct(cs, trial))
 	}
 	var names []string
@@ -103,39 +126,6 @@ func (n Names) whose(all, some []*results.Cell) string {
 	return strings.Join(names, ", ")
 }
 
-// verdictsOf are the verdicts that are not ok, each code once a phase, the worst first.
-func verdictsOf(r *results.Run, n Names) []Notice {
-	phases := map[string]bool{}
-	for _, c := range r.Select(func(c *results.Cell) bool { return c.Measured() || c.Verdict != results.OK }) {
-		phases[c.Where()] = true
-	}
-	all := n.notices(r, func(c *results.Cell) []Notice {
-		if c.Verdict == results.OK || c.Verdict == "" {
-			return nil
-		}
-		v := Notice{Verdict: c.Verdict}
-		if len(phases) > 1 {
-			v.Phase = c.Where()
-		}
-		if c.Reason != nil {
-			v.Code, v.Text = c.Reason.Code, c.Reason.Text
-		}
-		return []Notice{v}
-	})
-	slices.SortStableFunc(all, func(a, b Notice) int { return b.Verdict.Severity() - a.Verdict.Severity() })
-	return all
-}
-
-// DoubtsOf are the doubts of all cells, each code once.
-func DoubtsOf(r *results.Run, n Names) []Notice {
-	return n.notices(r, func(c *results.Cell) (all []Notice) {
-		for _, d := range c.Doubts {
-			all = append(all, Notice{Doubt: d})
-		}
-		return all
-	})
-}
-
 // mostSerious is how many warnings the first screen has.
 const mostSerious = 2
 
@@ -148,20 +138,11 @@ const (
 	minor
 )
 
-// warning is a warning in plain words with the remedy, and all of its text.
-type warning struct {
-	order       int
-	plain, text string
-}
-
 // warnings are the most serious of those that change how the latencies are read, and folded the texts of all.
 func (v *run) warnings() (first, further document.Section) {
-	var all []warning
-	add := func(order int, plain, text string) { all = append(all, warning{order, plain, text}) }
-	for _, n := range v.verdicts {
-		if n.Few { // the others are alerts
-			add(leftOut, v.leftOut(&n), fmt.Sprintf("%s: %s; the other trials count", n.Verdict, n.String()))
-		}
+	var plain, texts [minor + 1][]string // by order: in plain words with the remedy, and all of the text
+	add := func(order int, short, text string) {
+		plain[order], texts[order] = append(plain[order], short), append(texts[order], text)
 	}
 	for _, l := range v.loads {
 		if who := v.queueing(l); who != "" {
@@ -171,27 +152,26 @@ func (v *run) warnings() (first, further document.Section) {
 			add(disturbed, text, text)
 		}
 	}
-	for _, d := range DoubtsOf(v.Run, v.names) {
-		what, remedy := judge.Plain(d.Code, results.OK)
+	for _, o := range v.notices {
+		what, remedy := judge.Plain(o.Code, o.verdict)
 		switch {
-		case what != "" && d.Count > 0:
-			add(incomplete, fmt.Sprintf("%s (%d operations, %s): %s", what, d.Count, d.Who, remedy), d.String())
-		case what != "" && !d.Few:
-			add(disturbed, fmt.Sprintf("%s (%s%s): %s", what, d.size(), d.Who, remedy), d.String())
+		case o.verdict != results.OK && !o.few: // an alert
+		case o.verdict != results.OK:
+			add(leftOut, v.leftOut(o, what, remedy), fmt.Sprintf("%s: %s; the other trials count", o.verdict, o))
+		case what != "" && o.count > 0:
+			add(incomplete, fmt.Sprintf("%s (%d operations, %s): %s", what, o.count, o.who, remedy), o.String())
+		case what != "" && !o.few:
+			add(disturbed, fmt.Sprintf("%s (%s%s): %s", what, o.size(), o.who, remedy), o.String())
 		default:
-			add(minor, "", d.String())
+			add(minor, "", o.String())
 		}
 	}
-	slices.SortStableFunc(all, func(a, b warning) int { return a.order - b.order })
 	first = document.Section{ID: "warnings"}
 	further = document.Section{ID: "further", Title: "Warnings and notes", Fold: true}
-	var serious []string
-	for _, w := range all {
-		further.Note(document.Plain, "", w.text)
-		if w.order != minor {
-			serious = append(serious, w.plain)
-		}
+	for _, text := range slices.Concat(texts[:]...) {
+		further.Note(document.Plain, "", text)
 	}
+	serious := slices.Concat(plain[:minor]...)
 	shown := serious[:min(len(serious), mostSerious)]
 	style, rest := document.Warn, "; no others"
 	switch more := len(serious) - len(shown); {
@@ -202,62 +182,53 @@ func (v *run) warnings() (first, further document.Section) {
 	case len(shown) == 0: // but the alerts
 		style, rest = document.Faint, "no others"
 	}
-	if len(all) > len(serious) && len(serious) == len(shown) {
+	if len(texts[minor]) > 0 && len(serious) == len(shown) {
 		rest += " (notes: --full)"
 	}
-	if len(all) > 0 {
+	if len(further.Notes) > 0 {
 		first.Note(style, "Warnings", strings.Join(shown, "; ")+rest+".")
 	}
 	return first, further
 }
 
 // size is how large the effect of a doubt on its first cell is: its text without the title, the details and the remedy.
-func (d *Notice) size() string {
-	_, size, titled := strings.Cut(d.Text, ": ")
+func (o *notice) size() string {
+	_, size, titled := strings.Cut(o.Text, ": ")
 	if !titled {
 		return ""
 	}
 	for _, details := range []string{"; ", " (", ", so ", ", the ", ", or "} {
 		size, _, _ = strings.Cut(size, details)
 	}
-	if d.Differs {
+	if o.differs {
 		size = "in the first " + size
 	}
 	return size + ", "
 }
 
-// leftOut says which trials do not count, and why.
-func (v *run) leftOut(n *Notice) string {
-	who := n.Who
-	if n.Phase == ranking.Unthrottled {
+// leftOut says which trials do not count, and why. The remedy is the setting that lowers the rate of the phase: closed
+// loops have clients, replays a speed, and streams a rate each.
+func (v *run) leftOut(o *notice, what, remedy string) string {
+	c, who := o.cells[0], o.who
+	if o.phase == ranking.Unthrottled {
 		who = "max ops/s of " + who
 	}
-	what, remedy := judge.Plain(n.Code, n.Verdict)
 	if what == "" {
-		return fmt.Sprintf("%s left out (%s, see --full)", who, n.Verdict)
+		return fmt.Sprintf("%s left out (%s, see --full)", who, o.verdict)
 	}
-	key := rateKey(v.Run, n.cells[0])
-	lower := "a lower " + key
-	if half := n.cells[0].Rate / 2; half >= 1 && strings.HasSuffix(key, ".rate") {
-		lower = fmt.Sprintf("%s=%.0f/s", key, half)
+	phase := "phases." + c.Phase
+	lower := "a lower " + phase + ".rate"
+	switch {
+	case c.Arrivals == "closed":
+		lower = "a lower " + phase + ".clients"
+	case len(c.Streams) > 0:
+		lower = "a lower " + phase + ".streams"
+	case slices.ContainsFunc(v.Phases, func(p results.Phase) bool { return p.Name == c.Phase && p.Trace != "" }):
+		lower = "a lower " + phase + ".replay.speed"
+	case c.Rate >= 2:
+		lower = fmt.Sprintf("%s.rate=%.0f/s", phase, c.Rate/2)
 	}
 	return fmt.Sprintf("%s left out (%s: %s)", who, what, strings.ReplaceAll(remedy, "a lower phases.PHASE.rate", lower))
-}
-
-// rateKey is the key of a workload that lowers the rate of a phase: closed loops have clients, and replays a speed.
-// Streams have a rate each.
-func rateKey(r *results.Run, c *results.Cell) string {
-	replayed := func(p results.Phase) bool { return p.Name == c.Phase && p.Trace != "" }
-	switch key := "phases." + c.Phase; {
-	case c.Arrivals == "closed":
-		return key + ".clients"
-	case len(c.Streams) > 0:
-		return key + ".streams"
-	case slices.ContainsFunc(r.Phases, replayed):
-		return key + ".replay.speed"
-	default:
-		return key + ".rate"
-	}
 }
 
 // queueing names the models of a load whose offered rate was near what they achieve without pauses.
@@ -302,16 +273,17 @@ func (v *run) target(s *document.Section) {
 	if usual && len(models) == 1 {
 		s.Say(document.Plain, "With all models", "this command with -m all")
 	}
-	var made []string // the target engines of the models
+	var made, left []string // the target engines of the models, and those that were not measured
 	for _, of := range v.Schemas {
 		m, err := schemas.ParseStored(of.Model, []byte(of.Text))
-		if err == nil && m.Native != "" && slices.Contains(models, of.Model) {
-			made = append(made, m.Native)
+		if err != nil || m.Native == "" || !slices.Contains(models, of.Model) {
+			continue
+		}
+		made = append(made, m.Native)
+		if !slices.ContainsFunc(v.Cells, func(c results.Cell) bool { return c.Engine == m.Native }) {
+			left = append(left, m.Native)
 		}
 	}
-	left := slices.DeleteFunc(slices.Clone(made), func(engine string) bool {
-		return slices.ContainsFunc(v.Cells, func(c results.Cell) bool { return c.Engine == engine })
-	})
 	if len(left) == 0 || len(left) < len(made) && !v.names.engines { // models ran on the engine that was chosen for them
 		return
 	}

@@ -24,7 +24,7 @@ func Of(r *results.Run, by ranking.Metric) *document.Document {
 	v := &run{
 		Run: r, names: NamesIn(r), loads: ranking.Of(r, cmp.Or(by, ranking.Typical)), groups: Groups(r),
 	}
-	v.verdicts = verdictsOf(r, v.names)
+	v.notices = noticesOf(r, v.names)
 	d := &document.Document{Title: v.title(), Facts: v.facts()}
 	add := func(sections ...document.Section) {
 		for _, s := range sections {
@@ -59,10 +59,10 @@ func Of(r *results.Run, by ranking.Metric) *document.Document {
 // run is a run with what its report needs at several places.
 type run struct {
 	*results.Run
-	names    Names
-	loads    []*ranking.Load // of measured phases; empty for a sweep
-	groups   [][]*results.Cell
-	verdicts []Notice // those that are not ok
+	names   Names
+	loads   []*ranking.Load // of measured phases; empty for a sweep
+	groups  [][]*results.Cell
+	notices []*notice
 }
 
 // modelsOf are the models of the run's results, in their order.
@@ -109,8 +109,10 @@ func (v *run) facts() (all []string) {
 		}
 		add(strings.Join(append([]string{s}, m.Notes...), "; "))
 	}
-	if s := segmentLine(v.Run); s != "" {
-		add(s)
+	if n := len(v.Segments); n > 0 {
+		add(fmt.Sprintf("%d segments, merged; the machine is that of segment 1", n))
+	} else if s := v.Segment; s.Of > 1 {
+		add(fmt.Sprintf("segment %d of %d, a part of the run: mailbench merge puts all together", s.Index, s.Of))
 	}
 	if len(parts) > 0 {
 		all = append(all, strings.Join(parts, "; "))
@@ -119,7 +121,9 @@ func (v *run) facts() (all []string) {
 }
 
 // whole reports whether nothing of the run is missing or was left out.
-func (v *run) whole() bool { return !v.Interrupted && len(v.verdicts) == 0 }
+func (v *run) whole() bool {
+	return !v.Interrupted && !slices.ContainsFunc(v.notices, func(o *notice) bool { return o.verdict != results.OK })
+}
 
 // loaded is the evidence of the first load, or nil.
 func (v *run) loaded() *results.Evidence {
@@ -157,11 +161,10 @@ func (v *run) alerts() document.Section {
 	if len(v.Cells) == 0 && len(v.Audits) == 0 {
 		s.Say(document.Bad, "NOTHING MEASURED", "the run has no results.")
 	}
-	for _, n := range v.verdicts {
-		if n.Few {
-			continue // a warning
+	for _, o := range v.notices {
+		if o.verdict != results.OK && !o.few { // few are a warning
+			s.Say(document.Bad, strings.ToUpper(string(o.verdict)), o.String())
 		}
-		s.Say(document.Bad, strings.ToUpper(string(n.Verdict)), n.String())
 	}
 	if setting := v.slower(); setting != "" {
 		s.Say(document.Plain, "", "With --set "+setting+" the models that are not ranked may be valid.")
@@ -176,8 +179,9 @@ func (v *run) alerts() document.Section {
 	for _, left := range v.Left {
 		s.Say(document.Warn, "Leftovers", left)
 	}
-	for _, text := range Answers(v.Run, v.names) {
-		s.Say(document.Strong, "", text)
+	for _, l := range answer.Of(v.Run) { // one that names no models is said of each
+		who := strings.TrimPrefix(v.names.Part(l.Model, l.Engine), "/") // only the engine if there are several
+		s.Say(document.Strong, "", strings.TrimPrefix(who+": "+l.Text, ": "))
 	}
 	return s
 }
@@ -231,22 +235,20 @@ func (v *run) findings() document.Section {
 func (v *run) setup() document.Section {
 	s := document.Section{ID: "setup", Title: "How it was run", Fold: true}
 	s.Note(document.Plain, "run", fmt.Sprintf("%s, seed %d, started %s", v.Workload.Name, v.Seed, v.Started))
-	s.Note(document.Plain, "machine", machineLine(&v.Environment))
+	e := &v.Environment
+	machine := []string{e.OS + "/" + e.Arch, e.CPU, fmt.Sprintf("%d CPUs", e.CPUs)}
+	if e.Memory > 0 {
+		machine = append(machine, words.Size(float64(e.Memory)))
+	}
+	version := "mailbench " + e.Version
+	if e.Dirty {
+		version += " (changed since its commit)"
+	}
+	s.Note(document.Plain, "machine", joined(append(machine, e.Disk, e.Go, version)))
 	for _, e := range enginesIn(v.Run, true) {
 		s.Note(document.Plain, "engine", e)
 	}
 	return s
-}
-
-// Answers are the sentences with which the run's workload answers its question. One that names no models
-// is said of each.
-func Answers(r *results.Run, n Names) []string {
-	var all []string
-	for _, l := range answer.Of(r) {
-		who := strings.TrimPrefix(n.Part(l.Model, l.Engine), "/") // only the engine if there are several
-		all = append(all, strings.TrimPrefix(who+": "+l.Text, ": "))
-	}
-	return all
 }
 
 // LoadLine says how operations were started and which time is reported.
@@ -266,19 +268,13 @@ func LoadLine(c *results.Cell) string {
 // Groups are the cells that ran operations or have a verdict that is not ok, in the order of the run. Those of a group
 // can be compared: they are of one phase, had the same load, and give the same promise of durability.
 func Groups(r *results.Run) [][]*results.Cell {
-	shown := r.Select(func(c *results.Cell) bool { // not warm-ups, and phases without operations
-		return c.Verdict != results.OK || c.Kind != results.KindWarmup && len(c.Ops) > 0
-	})
-	alike := func(c *results.Cell) [3]string { return [3]string{c.Where(), c.Durability, LoadLine(c)} }
-	all := results.Grouped(shown, alike)
-	order := func(group []*results.Cell) int { // reports show loads last
-		if group[0].Measured() {
-			return 0
-		}
-		return 1
+	shown := func(measured bool) []*results.Cell { // not warm-ups, and phases without operations
+		return r.Select(func(c *results.Cell) bool {
+			return c.Measured() == measured && (c.Verdict != results.OK || c.Kind != results.KindWarmup && len(c.Ops) > 0)
+		})
 	}
-	slices.SortStableFunc(all, func(a, b []*results.Cell) int { return order(a) - order(b) })
-	return all
+	alike := func(c *results.Cell) [3]string { return [3]string{c.Where(), c.Durability, LoadLine(c)} }
+	return results.Grouped(append(shown(true), shown(false)...), alike) // loads are last
 }
 
 // Names gives each cell and audit of a run a name of its own: the model, and the engine and

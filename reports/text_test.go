@@ -370,9 +370,14 @@ func TestTextHasNoControlCharacters(t *testing.T) {
 	}
 }
 
+// doubtsOf are the notices that are no verdicts.
+func doubtsOf(r *results.Run, n Names) []*notice {
+	return slices.DeleteFunc(noticesOf(r, n), func(o *notice) bool { return o.verdict != results.OK })
+}
+
 func TestDoubtsAreSaidOnce(t *testing.T) {
 	var got []string
-	for _, d := range DoubtsOf(sample(), Names{}) {
+	for _, d := range doubtsOf(sample(), Names{}) {
 		got = append(got, d.String())
 	}
 	want := []string{
@@ -396,7 +401,7 @@ func TestDoubtsOfSeveralPhases(t *testing.T) {
 		return []results.Doubt{{Code: "failed", Text: "failed", Ops: []results.OpCount{{Op: "open", Count: n}}}}
 	}
 	r := &results.Run{Cells: []results.Cell{{Key: results.Key{Model: "james"}, Doubts: doubt(1)}, {Key: results.Key{Model: "james"}, Doubts: doubt(2)}}}
-	if got, want := DoubtsOf(r, Names{}), "james; values of the first: failed: 1 × open"; len(got) != 1 || got[0].String() != want {
+	if got, want := doubtsOf(r, Names{}), "james; values of the first: failed: 1 × open"; len(got) != 1 || got[0].String() != want {
 		t.Errorf("doubts are %v, want %s", got, want)
 	}
 }
@@ -458,7 +463,7 @@ func TestNoticeNamesTrials(t *testing.T) {
 			r.Cells = append(r.Cells, c)
 		}
 	}
-	all := DoubtsOf(r, NamesIn(r))
+	all := doubtsOf(r, NamesIn(r))
 	if got, want := all[0].String(), "a, b trial 2: not warm"; got != want {
 		t.Errorf("doubts are %v, want %s", all, want)
 	}
@@ -489,7 +494,8 @@ func TestSizesOfDoubts(t *testing.T) {
 			c.Doubts[0].Ops = []results.OpCount{{Op: "open", Count: 40}, {Op: "purge", Count: 7}}
 		}
 		c.Model = "james"
-		first, _ := (&run{Run: &results.Run{Cells: []results.Cell{c}}}).warnings()
+		r := &results.Run{Cells: []results.Cell{c}}
+		first, _ := (&run{Run: r, notices: noticesOf(r, Names{})}).warnings()
 		if got := strings.TrimSuffix(first.Notes[0].Text, "; no others."); got != want {
 			t.Errorf("%s: %q, want %q", code, got, want)
 		}
