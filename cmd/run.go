@@ -197,7 +197,8 @@ func (f *runFlags) check(cmd *cobra.Command, c *run.Config, name string) (err er
 		if c.Mail, err = openMail(cmd.Context(), cmd.ErrOrStderr(), f.mail, f.mailLimit, mailHint); err != nil {
 			return err
 		}
-		if c.MailLimit = int64(f.mailLimit); c.Workload.Sizes() {
+		sizes := func(h *workloads.How) bool { return h.Size != nil }
+		if c.MailLimit = int64(f.mailLimit); workloads.SomeHow(c.Workload.Phases, workloads.Deliver, sizes) {
 			return usagef("deliver: {size: …} cannot be combined with --mail; remove one of them")
 		}
 	}

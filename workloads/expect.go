@@ -54,8 +54,14 @@ func (d *decoder) bounds(n *yaml.Node, where, before string, of results.Objectiv
 		switch {
 		case before == "" && slices.Contains(language["expect"].names, e.Name):
 			for _, one := range d.Mapping(e.Value, here) {
-				if of := of; d.selects(e.Name, one.Key, &of) {
+				of := of
+				switch known := d.selects(e.Name, one.Name, &of); {
+				case known == nil || slices.Contains(known, one.Name):
 					d.bounds(one.Value, here+"."+one.Name, "", of)
+				case len(known) == 0:
+					d.Fail(one.Key, "unknown stream %q in expect.streams: no measured phase has streams", one.Name)
+				default:
+					d.Unknown(one.Key, strings.TrimSuffix(e.Name, "s"), one.Name, "in expect."+e.Name, known)
 				}
 			}
 		case e.Value.Kind == yaml.MappingNode:
@@ -94,22 +100,21 @@ func (d *decoder) bound(e strict.Entry, name string, o results.Objective) {
 	d.w.Expect = append(d.w.Expect, o)
 }
 
-// selects enters the model, engine, phase or stream that a bound is for, and refuses one that is not known. Without
-// a list of models or engines, any is.
-func (d *decoder) selects(section string, n *yaml.Node, o *results.Objective) bool {
-	var known []string
+// selects enters the model, engine, phase or stream that a bound is for, and returns those that are known. If all are
+// allowed, it returns nil.
+func (d *decoder) selects(section, name string, o *results.Objective) (known []string) {
 	switch section {
 	case "models":
-		o.Model, known = n.Value, d.known.ExpectModels
+		o.Model, known = name, d.known.ExpectModels
 	case "engines":
-		o.Engine, known = n.Value, slices.Sorted(maps.Keys(d.known.Engines))
+		o.Engine, known = name, slices.Sorted(maps.Keys(d.known.Engines))
 	case "phases":
-		o.Phase = n.Value
+		o.Phase = name
 		for p := range d.w.measured("") {
 			known = append(known, p.Name)
 		}
 	case "streams":
-		o.Stream = n.Value
+		o.Stream, known = name, []string{}
 		for p := range d.w.measured(o.Phase) {
 			for i := range p.Streams {
 				if p.HasStreams() {
@@ -118,15 +123,7 @@ func (d *decoder) selects(section string, n *yaml.Node, o *results.Objective) bo
 			}
 		}
 	}
-	switch {
-	case known == nil && section != "streams" || slices.Contains(known, n.Value):
-		return true
-	case known == nil:
-		d.Fail(n, "unknown stream %q in expect.streams: no measured phase has streams", n.Value)
-	default:
-		d.Unknown(n, strings.TrimSuffix(section, "s"), n.Value, "in expect."+section, known)
-	}
-	return false
+	return known
 }
 
 // measured are the measured phases, or the one of that name.

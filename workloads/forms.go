@@ -33,8 +33,11 @@ func (d *decoder) choice(k *key, n *yaml.Node, what string) any {
 	return random.DecodeKeys(&d.Decoder, n, what, forms[k.form].words)
 }
 
-func (d *decoder) text(_ *key, n *yaml.Node, what string) any {
-	s, _ := d.Text(n, what)
+// text reads a text. A name fits into a file name and a table.
+func (d *decoder) text(k *key, n *yaml.Node, what string) any {
+	s, ok := d.Text(n, what)
+	d.Check(!ok || k.form == "text" || nameForm.MatchString(s), n,
+		"%s must be letters, digits, _ . or -, at most 48, found %q", what, s)
 	return s
 }
 
@@ -135,13 +138,6 @@ func (d *decoder) flags(_ *key, n *yaml.Node, what string) any {
 	d.Check(n.Kind != yaml.SequenceNode || len(n.Content) > 0, n,
 		"%s is empty; expected some of %s", what, strings.Join(flagNames, ", "))
 	return all
-}
-
-// name reads a name that fits into a file name and a table.
-func (d *decoder) name(_ *key, n *yaml.Node, what string) any {
-	s, ok := d.Text(n, what)
-	d.Check(!ok || nameForm.MatchString(s), n, "%s must be letters, digits, _ . or -, at most 48, found %q", what, s)
-	return s
 }
 
 func (d *decoder) duration(_ *key, n *yaml.Node, what string) any {

@@ -146,7 +146,7 @@ func init() {
 	language[Warmup.String()] = language[Measure.String()]
 	forms = map[string]form{
 		"version": {text: "1", schema: object{"const": 1}, apart: true},
-		"name":    {text: "name", schema: text(nameForm.String()), apart: true, read: (*decoder).name},
+		"name":    {text: "name", schema: text(nameForm.String()), apart: true, read: (*decoder).text},
 		"text":    {text: "text", schema: object{"type": "string"}, read: (*decoder).text},
 		"lines": {text: "list", apart: true, read: (*decoder).lines, schema: object{
 			"type": []string{"array", "string"}, "minItems": 1, "items": object{"type": "string"},

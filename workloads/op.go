@@ -108,9 +108,6 @@ func (o Op) OfAccount() bool { return int(o) < NumOps && ofAccount>>o&1 == 1 }
 // OpNames returns the names of the operations of mail.
 func OpNames() []string { return opNames[:NumOps:NumOps] }
 
-// ParseOp returns the operation of mail of that name.
-func ParseOp(name string) (Op, bool) { return Patterns(nil).Op(name) }
-
 // Mix is the weight of each operation; only their ratios count. A weight is
 // from 0 to 1,000,000, and at least one is above 0.
 type Mix [MaxOps]float64
@@ -182,22 +179,6 @@ func (s *Step) mean() float64 {
 	return s.Probability * min(max(1, s.Times.Mean()), MostSteps)
 }
 
-// Expected returns how many operations of each kind a session has on average.
-func (s *Session) Expected() (m Mix) {
-	rounds := 1.0
-	for i := range s.Steps {
-		switch step := &s.Steps[i]; step.Kind {
-		case StepRepeat:
-			rounds = step.mean()
-		case StepEnd:
-			rounds = 1
-		default:
-			m[step.Op] += rounds * step.mean()
-		}
-	}
-	return m
-}
-
 // mix reads operations with their weights, and how they are executed.
 func (d *decoder) mix(p *Phase, n *yaml.Node, where string) {
 	faults := len(d.Errs)
@@ -250,20 +231,15 @@ func (d *decoder) steps(s *Session, n *yaml.Node, where string, others ...string
 		case !known:
 			d.Unknown(at, "operation", at.Value, "in "+where, slices.Concat(d.w.Patterns.Names(), others))
 		default:
-			d.step(s, op, fields, at.Value+" in "+where)
+			step, where := Step{Op: op, Probability: 1}, at.Value+" in "+where
+			f := d.section(fields, where, &step, language["step"].forOp(op))
+			for _, key := range strict.KeysOf(f["access"].Value) {
+				d.Check(key != "users" && key != "folders", f["access"].Value,
+					"%s: all steps of a session are of one user and one folder; give %s to the access of the phase or stream", where, key)
+			}
+			s.Steps = append(s.Steps, step)
 		}
 	}
-}
-
-// step reads how an operation of a session is done.
-func (d *decoder) step(s *Session, op Op, n *yaml.Node, where string) {
-	step := Step{Op: op, Probability: 1}
-	f := d.section(n, where, &step, language["step"].forOp(op))
-	for _, key := range strict.KeysOf(f["access"].Value) {
-		d.Check(key != "users" && key != "folders", f["access"].Value,
-			"%s: all steps of a session are of one user and one folder; give %s to the access of the phase or stream", where, key)
-	}
-	s.Steps = append(s.Steps, step)
 }
 
 func (d *decoder) repeat(s *Session, n *yaml.Node, where string) {

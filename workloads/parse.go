@@ -198,9 +198,6 @@ var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,47}$`)
 // workload reads all sections but sweep, and returns all. It returns nil if there are faults.
 func (d *decoder) workload(root *yaml.Node) map[string]strict.Entry {
 	f := d.section(root, "the workload", d.w, language["workload"])
-	if root.Kind != yaml.MappingNode {
-		return nil
-	}
 	if e, ok := f["version"]; ok && (e.Value.ShortTag() != "!!int" || e.Value.Value != "1") {
 		d.Fail(e.Value, "version must be 1, the version of the language, found %s", strict.Found(e.Value))
 	}

@@ -258,7 +258,7 @@ func TestBundledSentences(t *testing.T) {
 		}
 		for _, braces := range regexp.MustCompile(`\{[^}]*\}`).FindAllString(strings.Join(w.Answer.Says, " "), -1) {
 			for _, m := range form.FindAllStringSubmatch(strings.Trim(braces, "{}"), -1) {
-				op, known := ParseOp(m[1])
+				op, known := Patterns(nil).Op(m[1])
 				phases := 0
 				for _, p := range w.Phases {
 					if named := m[4] == "" || m[4] == p.Name; named && (p.Mix.Has(op) && p.Kind == Measure || p.Kind == Interrupt && m[2] == "interrupted") {

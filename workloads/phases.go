@@ -255,12 +255,23 @@ func (p *Phase) PerSecond() Mix {
 // perUnit returns how many operations of each kind one unit of the stream's rate
 // brings: a session has several, and an operation is one.
 func (p *Phase) perUnit() (mix Mix) {
-	if p.Session != nil {
-		return p.Session.Expected()
+	if p.Session == nil {
+		for op := range mix {
+			if p.Mix[op] > 0 {
+				mix[op] = p.Mix.Share(Op(op))
+			}
+		}
+		return mix
 	}
-	for op := range mix {
-		if p.Mix[op] > 0 {
-			mix[op] = p.Mix.Share(Op(op))
+	rounds := 1.0
+	for i := range p.Session.Steps {
+		switch step := &p.Session.Steps[i]; step.Kind {
+		case StepRepeat:
+			rounds = step.mean()
+		case StepEnd:
+			rounds = 1
+		default:
+			mix[step.Op] += rounds * step.mean()
 		}
 	}
 	return mix

@@ -74,11 +74,6 @@ type Piece struct {
 	From, To float64
 }
 
-// count is how many operations are scheduled in the first t seconds of the piece.
-func (p *Piece) count(t float64) float64 {
-	return p.From*t + (p.To-p.From)*t*t/(2*p.Length.Seconds())
-}
-
 // All is how many operations are scheduled in the piece.
 func (p *Piece) All() float64 { return (p.From + p.To) / 2 * p.Length.Seconds() }
 
@@ -92,9 +87,10 @@ func (s Shape) Count(t time.Duration) (n float64) {
 		length += s[i].Length
 	}
 	n, t = float64(t/length)*once, t%length // whole repetitions, and the rest
-	for i := range s {
-		part := min(t, s[i].Length)
-		n, t = n+s[i].count(part.Seconds()), t-part
+	for _, p := range s {
+		part := min(t, p.Length)
+		x := part.Seconds()
+		n, t = n+p.From*x+(p.To-p.From)*x*x/(2*p.Length.Seconds()), t-part
 	}
 	return n
 }
@@ -109,14 +105,26 @@ func (d *decoder) shape(p *Phase, n *yaml.Node, where string) {
 	d.Check(p.Duration != 0 || p.Operations == 0, n, "%s: a rate with a shape needs a duration, which it fills", where)
 	faults, whole := len(d.Errs), max(p.Duration, time.Second)
 	for name, e := range d.Fields(n, "the rate of "+where, []string{"ramp", "steps", "burst"}) {
-		where := name + " of " + where
-		switch name {
+		switch where := name + " of " + where; name {
 		case "ramp":
-			p.Shape = d.ramp(e.Value, whole, where)
+			r := ramp{Over: whole}
+			f := d.section(e.Value, where, &r, language["ramp"])
+			d.Check(r.Over <= whole, f["over"].Value,
+				"over of %s is %s, longer than the phase, which has %s", where, r.Over, whole)
+			to := r.To.PerSecond()
+			p.Shape = Shape{{r.Over, r.From.PerSecond(), to}}
+			if r.Over < whole {
+				p.Shape = append(p.Shape, Piece{whole - r.Over, to, to})
+			}
 		case "steps":
 			p.Shape = d.rates(e.Value, whole, where)
 		case "burst":
-			p.Shape = d.burst(e.Value, where)
+			var b burst
+			f := d.section(e.Value, where, &b, language["burst"])
+			d.Check(b.Every == 0 || b.For < b.Every, f["for"].Value,
+				"%s: a peak of %s does not fit into every %s", where, b.For, b.Every)
+			base, peak := b.Base.PerSecond(), b.Peak.PerSecond()
+			p.Shape = Shape{{b.Every - b.For, base, base}, {b.For, peak, peak}}
 		}
 	}
 	if len(d.Errs) > faults {
@@ -131,18 +139,6 @@ type ramp struct {
 	From Rate          `key:"from" form:"plain rate" need:"a rate such as 100/s" doc:"the rate at the start"`
 	To   Rate          `key:"to" form:"plain rate" need:"a rate such as 2000/s" doc:"the rate at the end"`
 	Over time.Duration `key:"over" form:"time" doc:"how long it takes (default: the phase)"`
-}
-
-func (d *decoder) ramp(n *yaml.Node, whole time.Duration, where string) Shape {
-	r := ramp{Over: whole}
-	f := d.section(n, where, &r, language["ramp"])
-	d.Check(r.Over <= whole, f["over"].Value,
-		"over of %s is %s, longer than the phase, which has %s", where, r.Over, whole)
-	s := Shape{{r.Over, r.From.PerSecond(), r.To.PerSecond()}}
-	if r.Over < whole {
-		s = append(s, Piece{whole - r.Over, r.To.PerSecond(), r.To.PerSecond()})
-	}
-	return s
 }
 
 // maxSteps bounds the pieces of a shape.
@@ -169,13 +165,4 @@ type burst struct {
 	Peak  Rate          `key:"peak" form:"plain rate" need:"a rate such as 500/s" doc:"in a peak"`
 	Every time.Duration `key:"every" form:"time" need:"a time such as 10s" doc:"from a peak to the next"`
 	For   time.Duration `key:"for" form:"time" need:"a time such as 1s" doc:"how long a peak is"`
-}
-
-func (d *decoder) burst(n *yaml.Node, where string) Shape {
-	var b burst
-	f := d.section(n, where, &b, language["burst"])
-	d.Check(b.Every == 0 || b.For < b.Every, f["for"].Value,
-		"%s: a peak of %s does not fit into every %s", where, b.For, b.Every)
-	base := b.Base.PerSecond()
-	return Shape{{b.Every - b.For, base, base}, {b.For, b.Peak.PerSecond(), b.Peak.PerSecond()}}
 }

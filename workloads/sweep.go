@@ -46,10 +46,23 @@ func (d *decoder) sweep(n *yaml.Node, src []byte, overrides []string) {
 	s := &Sweep{}
 	for i := range keys {
 		k := &keys[i]
-		d.sweepable(k)
-		if n, first := len(k.Value.Content), len(keys[0].Value.Content); n != first && len(d.Errs) == faults {
+		values, found := k.Value.Content, strict.Found(k.Value)
+		if k.Value.Kind == yaml.SequenceNode {
+			found = words.Plural(len(values), "value")
+		}
+		d.Check(k.Value.Kind == yaml.SequenceNode && len(values) >= fewestPoints && len(values) <= mostPoints, k.Value,
+			"sweep.%s must be a list of %d to %d values, such as [100, 1000, 10000], found %s", k.Name, fewestPoints, mostPoints,
+			found)
+		d.Check(!slices.Contains(notSwept, strings.Split(k.Name, ".")[0]), k.Key,
+			"%s is not a size that cost may grow with; sweep population.messages, mail.body or another value", k.Name)
+		for _, v := range values {
+			d.Check(v.Kind == yaml.ScalarNode && sizeOf(v.Value) > 0, v,
+				"a value of sweep.%s must be a number above 0, with its unit if it has one (1000, 10KB, 5s, 200/s), found %s",
+				k.Name, strict.Found(v))
+		}
+		if first := len(keys[0].Value.Content); len(values) != first && len(d.Errs) == faults {
 			d.Fail(k.Key, "sweep.%s has %d values and sweep.%s %d; keys that change together have as many each",
-				keys[0].Name, first, k.Name, n)
+				keys[0].Name, first, k.Name, len(values))
 		}
 		s.Paths = append(s.Paths, k.Name)
 	}
@@ -72,24 +85,6 @@ func (d *decoder) sweep(n *yaml.Node, src []byte, overrides []string) {
 
 // notSwept are keys that no cost grows with.
 var notSwept = []string{"version", "name", "description", "seed", "sweep", "expect", "conclusion", "trials"}
-
-// sweepable refuses a key that cost cannot grow with, and values that are no sizes.
-func (d *decoder) sweepable(k *strict.Entry) {
-	values, found := k.Value.Content, strict.Found(k.Value)
-	if k.Value.Kind == yaml.SequenceNode {
-		found = words.Plural(len(values), "value")
-	}
-	d.Check(k.Value.Kind == yaml.SequenceNode && len(values) >= fewestPoints && len(values) <= mostPoints, k.Value,
-		"sweep.%s must be a list of %d to %d values, such as [100, 1000, 10000], found %s", k.Name, fewestPoints, mostPoints,
-		found)
-	d.Check(!slices.Contains(notSwept, strings.Split(k.Name, ".")[0]), k.Key,
-		"%s is not a size that cost may grow with; sweep population.messages, mail.body or another value", k.Name)
-	for _, v := range values {
-		d.Check(v.Kind == yaml.ScalarNode && sizeOf(v.Value) > 0, v,
-			"a value of sweep.%s must be a number above 0, with its unit if it has one (1000, 10KB, 5s, 200/s), found %s",
-			k.Name, strict.Found(v))
-	}
-}
 
 // sizeOf is a value as a number: bytes, seconds, operations a second, or a plain number. It is 0 for other texts, and
 // for numbers that are not above 0 and below 1e15.

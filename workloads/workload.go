@@ -253,23 +253,11 @@ func (w *Workload) OfTrial(p Phase, trial int) Phase {
 // Runs reports whether the phase runs operations of a mix.
 func (p *Phase) Runs() bool { return p.Kind == Warmup || p.Kind == Measure }
 
-// Sets reports whether the workload names the flag for an operation. FlagSeen, which is the
-// default, need not be named.
-func (w *Workload) Sets(m Mark) bool {
-	return someHow(w.Phases, Flag, func(h *How) bool { return slices.Contains(h.Flags, m) })
-}
-
-// Sizes reports whether the workload says how large the messages of some deliveries are. Those of
-// a file are as large as they are.
-func (w *Workload) Sizes() bool {
-	return someHow(w.Phases, Deliver, func(h *How) bool { return h.Size != nil })
-}
-
-// someHow reports whether what a phase, one of its streams or a step of a session says of the
+// SomeHow reports whether what a phase, one of its streams or a step of a session says of the
 // operation meets a condition.
-func someHow(phases []Phase, op Op, meets func(*How) bool) bool {
+func SomeHow(phases []Phase, op Op, meets func(*How) bool) bool {
 	return slices.ContainsFunc(phases, func(p Phase) bool {
-		return meets(&p.How[op]) || someHow(p.Streams, op, meets) ||
+		return meets(&p.How[op]) || SomeHow(p.Streams, op, meets) ||
 			p.Session != nil && slices.ContainsFunc(p.Session.Steps, func(s Step) bool { return s.Op == op && meets(&s.How) })
 	})
 }
@@ -278,14 +266,10 @@ func someHow(phases []Phase, op Op, meets func(*How) bool) bool {
 var bundled embed.FS
 
 // BundledNames returns the names of the workloads embedded in mailbench, in alphabetical order.
-func BundledNames() []string {
-	entries, err := bundled.ReadDir(".")
-	if err != nil {
-		panic(err) // the embedded root is always there
-	}
-	names := make([]string, len(entries))
-	for i, e := range entries {
-		names[i] = strings.TrimSuffix(e.Name(), ".yaml")
+func BundledNames() (names []string) {
+	entries, _ := bundled.ReadDir(".") // the embedded root is always there
+	for _, e := range entries {
+		names = append(names, strings.TrimSuffix(e.Name(), ".yaml"))
 	}
 	return names
 }

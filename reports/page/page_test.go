@@ -224,7 +224,7 @@ func TestGlossaryIsWhole(t *testing.T) {
 	terms := map[string]bool{}
 	for _, o := range glossary.Operations() {
 		terms[o.Word] = true
-		if _, ok := workloads.ParseOp(o.Word); !ok {
+		if _, ok := workloads.Patterns(nil).Op(o.Word); !ok {
 			t.Errorf("the glossary has %s, which is no operation", o.Word)
 		}
 	}

@@ -250,7 +250,7 @@ func parseLine(text []byte) (l line, op workloads.Op, err error) {
 	if err := strict.JSON(text, &l, fields...); err != nil {
 		return l, op, fmt.Errorf("not a line of a trace: %w", err)
 	}
-	op, known := workloads.ParseOp(l.Op)
+	op, known := workloads.Patterns(nil).Op(l.Op)
 	switch {
 	case l.User == "":
 		err = errors.New("no user")

@@ -266,7 +266,9 @@ func (t *Target) findOffers(ctx context.Context) error {
 		}
 		t.Lacks[workloads.Raw], t.Lacks[workloads.Attachment] = !promise.Raw, !promise.Attachments
 		for i := range t.LacksFlag {
-			if m := workloads.Mark(i); m != workloads.FlagSeen && t.Workload.Sets(m) {
+			m := workloads.Mark(i)
+			sets := func(h *workloads.How) bool { return slices.Contains(h.Flags, m) }
+			if m != workloads.FlagSeen && workloads.SomeHow(t.Workload.Phases, workloads.Flag, sets) {
 				t.LacksFlag[m] = !offers(0, Flag(ctx, mb, f, none, m, true))
 			}
 		}
