@@ -86,14 +86,18 @@ type Plan struct {
 	phase   workloads.Phase
 	seed    uint64
 	stream  uint64 // streamOf the phase
-	mix     chooser
+	mix     []choice
 	hows    []how // by operation, or by step of the session
 	session *workloads.Session
 	users   *keySet
 }
 
-// defaultItems is how many keys a list of a pattern has.
-var defaultItems random.Dist = random.Constant{Value: 10}
+// choice is an operation of a mix. It is drawn if 64 random bits are below its bound, and not below that of the one
+// before.
+type choice struct {
+	bound uint64
+	op    workloads.Op
+}
 
 // New returns the plan of a phase that runs operations and has no streams, or of one
 // stream of a phase.
@@ -111,12 +115,23 @@ func New(w *workloads.Workload, phase *workloads.Phase, c *Census) *Plan {
 		}
 		return p
 	}
-	p.mix = chooserOf(&phase.Mix)
-	for op := range phase.How {
+	var sum, total float64
+	for _, weight := range phase.Mix {
+		total += weight
+	}
+	for op, weight := range phase.Mix {
 		p.hows = append(p.hows, p.how(&phase.How[op], w))
 		if op >= workloads.NumOps && p.hows[op].Messages == nil {
-			p.hows[op].Messages = defaultItems
+			p.hows[op].Messages = random.Constant{Value: 10} // keys of a list
 		}
+		if weight == 0 {
+			continue
+		}
+		bound := uint64(math.MaxUint64) // of the last one
+		if sum += weight; sum < total {
+			bound = uint64(math.Ldexp(sum/total, 64))
+		}
+		p.mix = append(p.mix, choice{bound, workloads.Op(op)})
 	}
 	return p
 }
@@ -134,7 +149,11 @@ func (p *Plan) Next(n uint64, o *Operation) {
 	o.N = n
 	r := &o.rand
 	r.Seed(p.seed, streamOperation+p.stream<<8, n)
-	o.Op = p.mix.choose(r)
+	u, i := r.Uint64(), 0
+	for i < len(p.mix)-1 && u >= p.mix[i].bound {
+		i++
+	}
+	o.Op = p.mix[i].op
 	o.how = &p.hows[o.Op]
 	o.User = o.how.users(r)
 	p.draw(n, anyFolder, o)
@@ -207,9 +226,8 @@ func (p *Plan) draw(n uint64, folder int, o *Operation) {
 			o.To = (o.Folder + 1 + r.IntN(folders-1)) % folders
 		}
 	}
-	if o.Op == workloads.Flag {
-		o.Flag = h.Flags[0]
-		if len(h.Flags) > 1 {
+	if o.Op == workloads.Flag && len(h.Flags) > 0 {
+		if o.Flag = h.Flags[0]; len(h.Flags) > 1 {
 			o.Flag = h.Flags[r.IntN(len(h.Flags))]
 		}
 	}
@@ -266,8 +284,6 @@ type how struct {
 	widest int // the most recipients that a delivery can have
 }
 
-var onlySeen = []workloads.Mark{workloads.FlagSeen}
-
 // how fills the defaults in.
 func (p *Plan) how(h *workloads.How, w *workloads.Workload) how {
 	full := how{How: *h, keySet: p.users, on: 0.5}
@@ -277,9 +293,6 @@ func (p *Plan) how(h *workloads.How, w *workloads.Workload) how {
 	full.widest = min(p.census.Users(), workloads.MaxRecipients)
 	if h.Keys != nil {
 		full.keySet = keysOf(h.Keys, p.census)
-	}
-	if len(h.Flags) == 0 {
-		full.Flags = onlySeen
 	}
 	if h.On != nil {
 		full.on = *h.On
@@ -309,12 +322,10 @@ func keysOf(k *workloads.Keys, c *Census) *keySet {
 		}
 		slices.SortStableFunc(s.bySize, func(a, b int32) int { return sizes[b] - sizes[a] })
 	}
-	most := 1
 	for u := range c.Users() {
-		most = max(most, c.FolderCount(u))
-	}
-	for n := range most {
-		s.folders = append(s.folders, k.Folders.Chooser(n+1))
+		for len(s.folders) < c.FolderCount(u) {
+			s.folders = append(s.folders, k.Folders.Chooser(len(s.folders)+1))
+		}
 	}
 	return s
 }
@@ -326,40 +337,4 @@ func (s *keySet) users(r *random.Rand) int {
 		u = int(s.bySize[u])
 	}
 	return u
-}
-
-// chooser draws operations by their weights. It compares 64 random bits with the upper
-// bound of each operation's share.
-type chooser []choice
-
-type choice struct {
-	bound uint64
-	op    workloads.Op
-}
-
-func chooserOf(m *workloads.Mix) (c chooser) {
-	var sum, total float64
-	for _, w := range m {
-		total += w
-	}
-	for op, w := range m {
-		if w == 0 {
-			continue
-		}
-		bound := uint64(math.MaxUint64) // of the last one
-		if sum += w; sum < total {
-			bound = uint64(math.Ldexp(sum/total, 64))
-		}
-		c = append(c, choice{bound, workloads.Op(op)})
-	}
-	return c
-}
-
-func (c chooser) choose(r *random.Rand) workloads.Op {
-	u := r.Uint64()
-	i := 0
-	for i < len(c)-1 && u >= c[i].bound {
-		i++
-	}
-	return c[i].op
 }

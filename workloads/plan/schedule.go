@@ -53,41 +53,32 @@ func (s *Schedule) Next() (due time.Duration, ok bool) {
 	if p.Operations > 0 && s.n >= p.Operations {
 		return 0, false
 	}
-	switch poisson := p.Arrivals == workloads.Poisson; {
+	at, poisson := float64(s.n), p.Arrivals == workloads.Poisson
+	if poisson {
+		var r random.Rand
+		r.Seed(s.seed, s.stream, s.n)
+		s.sum += s.mean * r.Exp()
+		at = s.sum
+	}
+	switch {
 	case p.Replay != nil:
 		due, ok = p.Replay.Source.(Recorded).Due(s.n, p.Replay.Speed)
-	case p.Shape == nil && !poisson:
-		due, ok = constant(s.n, p.Rate)
-	case p.Shape == nil:
-		due, ok = time.Duration(s.step()), true
+	case p.Shape != nil:
+		due, ok = s.when(at), true
 	case poisson:
-		due, ok = s.when(s.step()), true
-	default:
-		due, ok = s.when(float64(s.n)), true
+		due, ok = time.Duration(at), true
+	default: // n/rate, computed for each n, so that no errors add up
+		hi, lo := bits.Mul64(s.n, uint64(p.Rate.Per))
+		if ok = hi < p.Rate.Count; ok { // else it does not fit in 64 bits
+			n, _ := bits.Div64(hi, lo, p.Rate.Count)
+			due, ok = time.Duration(n), n <= math.MaxInt64
+		}
 	}
 	if !ok || p.Duration > 0 && due >= p.Duration {
 		return 0, false
 	}
 	s.n++
 	return due, true
-}
-
-// constant is n/rate, computed for each n: no errors add up. It is false if that does not fit in 64 bits.
-func constant(n uint64, rate workloads.Rate) (time.Duration, bool) {
-	hi, lo := bits.Mul64(n, uint64(rate.Per))
-	if hi >= rate.Count {
-		return 0, false
-	}
-	due, _ := bits.Div64(hi, lo, rate.Count)
-	return time.Duration(due), due <= math.MaxInt64
-}
-
-// step draws the next gap and returns the sum of all gaps so far.
-func (s *Schedule) step() float64 {
-	var r random.Rand
-	r.Seed(s.seed, s.stream, s.n)
-	s.sum += s.mean * r.Exp()
-	return s.sum
 }
 
 // when returns when n operations were scheduled by a rate with a shape: where the rate's integral comes to n. n does

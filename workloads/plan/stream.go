@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"hash"
 	"iter"
 	"math"
 	"sync"
@@ -84,7 +83,6 @@ func (s *merged) Next(now time.Duration, o *Operation) (due time.Duration, ok bo
 	if !s.Open() {
 		return 0, s.closed(now, o)
 	}
-	var v visit
 	s.mu.Lock()
 	var p *part // the stream whose operation is due first
 	for i := range s.parts {
@@ -99,18 +97,15 @@ func (s *merged) Next(now time.Duration, o *Operation) (due time.Duration, ok bo
 	number, own := s.next, p.next
 	s.next++
 	s.last = due
-	if p.session != nil {
-		v = p.takeVisit()
-	} else {
+	if p.session == nil {
 		p.next++
 		p.ahead = false
-	}
-	s.mu.Unlock()
-
-	if p.session != nil {
-		p.step(&v, o)
-	} else {
+		s.mu.Unlock()
 		p.Plan.Next(own, o)
+	} else {
+		v := p.takeVisit()
+		s.mu.Unlock()
+		p.step(&v, o)
 	}
 	o.N, o.Stream = number, p.phase.Stream
 	return due, true
@@ -233,41 +228,20 @@ func PlanDigest(w *workloads.Workload, p *workloads.Phase, c *Census) (sum strin
 	h := sha256.New()
 	for o, due := range first(StreamOf(w, p, c), p, Digested) {
 		operations++
-		o.digest(h, due)
-	}
-	return hex.EncodeToString(h.Sum(nil)), operations
-}
-
-// first yields the first n operations of a phase, and when they are scheduled. The clients of a closed loop take turns.
-func first(s Stream, p *workloads.Phase, n int) iter.Seq2[*Operation, time.Duration] {
-	clients := make([]Operation, max(1, p.Clients))
-	return func(yield func(*Operation, time.Duration) bool) {
-		for i := range n {
-			o := &clients[i%len(clients)]
-			if due, ok := s.Next(0, o); !ok || !yield(o, due) {
-				return
-			}
+		flags := uint64(0)
+		if o.Deep {
+			flags |= 1
 		}
-	}
-}
-
-// digest writes all that the plan says of an operation.
-func (o *Operation) digest(h hash.Hash, due time.Duration) {
-	flags := uint64(0)
-	if o.Deep {
-		flags |= 1
-	}
-	if o.On {
-		flags |= 2
-	}
-	all := []uint64{
-		o.N, uint64(o.Op), uint64(o.User), uint64(o.Folder), uint64(o.To), o.Pick, flags, o.Message,
-		uint64(o.Date.UnixNano()), uint64(due),
-	}
-	for _, u := range o.Recipients {
-		all = append(all, uint64(u))
-	}
-	if o.how != nil { // not the load
+		if o.On {
+			flags |= 2
+		}
+		all := []uint64{
+			o.N, uint64(o.Op), uint64(o.User), uint64(o.Folder), uint64(o.To), o.Pick, flags, o.Message,
+			uint64(o.Date.UnixNano()), uint64(due),
+		}
+		for _, u := range o.Recipients {
+			all = append(all, uint64(u))
+		}
 		// A usual value is left out, so that files from before these keys keep their digests.
 		for i, v := range []struct{ value, usual uint64 }{
 			{uint64(o.Page), workloads.DefaultPage},
@@ -287,8 +261,22 @@ func (o *Operation) digest(h hash.Hash, due time.Duration) {
 				all = append(all, uint64(i), v.value)
 			}
 		}
+		_ = binary.Write(h, binary.LittleEndian, all) // a hash never fails
 	}
-	_ = binary.Write(h, binary.LittleEndian, all) // a hash never fails
+	return hex.EncodeToString(h.Sum(nil)), operations
+}
+
+// first yields the first n operations of a phase, and when they are scheduled. The clients of a closed loop take turns.
+func first(s Stream, p *workloads.Phase, n int) iter.Seq2[*Operation, time.Duration] {
+	clients := make([]Operation, max(1, p.Clients))
+	return func(yield func(*Operation, time.Duration) bool) {
+		for i := range n {
+			o := &clients[i%len(clients)]
+			if due, ok := s.Next(0, o); !ok || !yield(o, due) {
+				return
+			}
+		}
+	}
 }
 
 // timesOf draws how often a step is done.
