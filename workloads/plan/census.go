@@ -167,10 +167,6 @@ func (c *Census) Folders() int { return c.folders }
 // Messages returns how many messages the load, or the segment's part of it, delivers.
 func (c *Census) Messages() int { return c.messages }
 
-// hottestSample is how many operations Hottest looks at: enough to know a share of 1% within
-// a tenth of itself.
-const hottestSample = 20_000
-
 // Hottest returns the shares of operations that go to the busiest user and to the busiest
 // folder, by the first operations of the last measured phase. A delivery goes to each of its
 // recipients. Both are 0 if no phase is measured or its trace is not read.
@@ -183,27 +179,28 @@ func Hottest(w *workloads.Workload, c *Census) (user, folder float64) {
 		return 0, 0
 	}
 	last := w.Phases[i]
-	last.Duration, last.Operations = 0, 0 // it may be too short
-	type place struct{ user, folder int }
-	all, users, folders := 0.0, make(map[int]float64), make(map[place]float64)
-	for o := range first(StreamOf(w, &last, c), &last, hottestSample) {
+	last.Duration, last.Operations = 0, 0    // it may be too short
+	all, counts := 0.0, map[[2]int]float64{} // by user and folder; folder -1 is all of the user's
+	count := func(user, folder int, most *float64) {
+		at := [2]int{user, folder}
+		counts[at]++
+		*most = max(*most, counts[at])
+	}
+	// So many operations show a share of 1% within a tenth of itself.
+	for o := range first(StreamOf(w, &last, c), &last, 20_000) {
 		to := []int{o.User}
 		if o.Op == workloads.Deliver {
 			to = o.Recipients
 		}
 		for _, u := range to {
 			all++
-			users[u]++
-			user = max(user, users[u])
-			if o.Op.OfAccount() {
-				continue
-			}
-			in := place{u, o.Folder}
+			count(u, -1, &user)
 			if c.shared {
-				in.user = 0
+				u = 0
 			}
-			folders[in]++
-			folder = max(folder, folders[in])
+			if !o.Op.OfAccount() {
+				count(u, o.Folder, &folder)
+			}
 		}
 	}
 	return user / max(1, all), folder / max(1, all)
