@@ -1,10 +1,10 @@
 // Package compare decides whether a run is slower than another.
 //
-// It takes two sides of saved runs, BASE and NEW. Runs that differ in more than the build are refused (differ.go). The
-// trials of a model on an engine in a phase are a cell, and an operation in all of them is a series with a figure for
-// each metric (pairs.go, metrics.go). The interval of a figure's difference is that of a test over trials for times and
-// rates (package significance), and nearly nothing for counters; one rule makes a verdict of it (judge.go). Gates say
-// which differences matter (gates.go). A Comparison is the result, as a document (document.go) or JSON.
+// It takes two sides of saved runs, BASE and NEW. Runs that differ in more than the build are refused. The trials of a
+// model on an engine in a phase are a cell, and an operation in all of them is a series (sides.go) with a figure for
+// each metric. The interval of a figure's difference is that of a test over trials for times and rates (package
+// significance), and nearly nothing for counters; one rule makes a verdict of it (figures.go). Gates say which
+// differences matter. A Comparison is the result, as a document (document.go) or JSON.
 //
 // The package reads no files, and the same runs give the same comparison.
 package compare
@@ -13,10 +13,13 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mailbench/mailbench/reports/significance"
+	"github.com/mailbench/mailbench/schemas/strict"
 	"github.com/mailbench/mailbench/workloads/growth"
 	"github.com/mailbench/mailbench/workloads/results"
 )
@@ -43,7 +46,8 @@ type Comparison struct {
 	Regressions []string `json:"regressions"`
 
 	options Options
-	folder  string // of a run of the base, whose results both builds can read
+	folder  string    // of a run of the base, whose results both builds can read
+	sorted  []*Figure // of the cells that could be compared: see judge
 }
 
 // Build is one side.
@@ -190,10 +194,7 @@ func (c *Comparison) measure() error {
 			names = append(names, name)
 			for _, g := range c.options.Gates { // the last one counts
 				if g.Holds(name) {
-					f.Gate, f.Limit = true, g.limit
-					if g.limit < 0 {
-						f.Limit = f.Measure.Limit
-					}
+					f.Gate, f.Limit = true, *cmp.Or(g.limit, &f.Measure.Limit)
 				}
 			}
 			if f.Measure.Timed() {
@@ -204,8 +205,8 @@ func (c *Comparison) measure() error {
 		}
 	}
 	for _, g := range c.options.Gates {
-		if err := g.Unknown(names); err != nil && !empty {
-			return fmt.Errorf("--threshold: %s matches no metric for which both runs have enough operations: %w", g, err)
+		if !empty && !slices.ContainsFunc(names, g.Holds) {
+			return fmt.Errorf("--threshold: %s matches no metric for which both runs have enough operations: %w", g, g.Unknown(names))
 		}
 	}
 	c.Paired = c.Interleaved && most >= significance.LeastPairs
@@ -222,15 +223,23 @@ func (c *Comparison) measure() error {
 	return nil
 }
 
-// sorted are the metrics of all cells that could be compared: those that a gate fails first, then those that are
-// worse, then those that are better, the largest difference first, and then the others. Failing are those of
-// Regressions.
-func (c *Comparison) sorted() (all, failing []*Figure) {
+// judge gives all figures their verdicts, and sorts those of cells that could be compared: those that a gate fails
+// first, then those that are worse, then those that are better, the largest difference first, and then the others.
+// Phases that failed are the first of the regressions.
+func (c *Comparison) judge() {
 	for _, cell := range c.Cells {
+		gated := false
 		for i := range cell.Figures {
-			if cell.Why == "" {
-				all = append(all, &cell.Figures[i])
+			f := &cell.Figures[i]
+			if gated = gated || f.Gate; cell.Why != "" {
+				f.Verdict, f.Why, f.Needed = CannotTell, cell.Why, 0
+				continue
 			}
+			f.judge(c.Interleaved)
+			c.sorted = append(c.sorted, f)
+		}
+		if cell.broken && (gated || len(cell.Figures) == 0) {
+			c.Regressions = append(c.Regressions, cell.Subject.String()+": "+cell.Why)
 		}
 	}
 	rank := func(f *Figure) (rank int, size float64) {
@@ -247,17 +256,16 @@ func (c *Comparison) sorted() (all, failing []*Figure) {
 		}
 		return 3, 0
 	}
-	slices.SortStableFunc(all, func(a, b *Figure) int {
+	slices.SortStableFunc(c.sorted, func(a, b *Figure) int {
 		first, sizeA := rank(a)
 		second, sizeB := rank(b)
 		return cmp.Or(cmp.Compare(first, second), cmp.Compare(sizeB, sizeA))
 	})
-	for _, f := range all {
-		if slices.Contains(c.Regressions, f.String()) {
-			failing = append(failing, f)
+	for _, f := range c.sorted {
+		if f.Gate && f.Verdict == Worse {
+			c.Regressions = append(c.Regressions, f.String())
 		}
 	}
-	return all, failing
 }
 
 // Confirm keeps the regressions that the first round, of other trials, found too. It notes
@@ -278,4 +286,90 @@ func (c *Comparison) Confirm(first *Comparison) {
 	if len(unconfirmed) > 0 {
 		c.Notes = append(c.Notes, "not confirmed, since only one of two rounds found it: "+strings.Join(unconfirmed, ", "))
 	}
+}
+
+// Gate says which difference of some figures fails a comparison.
+type Gate struct {
+	text    string
+	pattern string   // of path.Match: MODEL/ENGINE/OP/FIGURE
+	limit   *float64 // nil: the figure's own limit
+}
+
+// DefaultGates fail a comparison if any figure is worse by its own limit.
+const DefaultGates = "*"
+
+// ParseGates reads gates such as "list.p99:10%,*.p50:5%,requests". Each is
+// [MODEL/[ENGINE/]][OP.]FIGURE[:LIMIT].
+func ParseGates(text string) (gates []Gate, err error) {
+	isMetric := func(pattern string) bool {
+		return slices.ContainsFunc(Names, func(name string) bool {
+			ok, _ := path.Match(pattern, name)
+			return ok
+		})
+	}
+	for one := range strings.SplitSeq(text, ",") {
+		wrong := func(format string, args ...any) ([]Gate, error) {
+			return nil, fmt.Errorf("%q: %w", one, fmt.Errorf(format, args...))
+		}
+		g := Gate{text: strings.TrimSpace(one)}
+		name, limit, has := strings.Cut(g.text, ":")
+		if has {
+			percent, err := strconv.ParseFloat(strings.TrimSuffix(limit, "%"), 64)
+			if err != nil || !strings.HasSuffix(limit, "%") || !(percent >= 0 && percent <= 1000) {
+				return wrong("expected a limit such as 10%% after the colon, from 0%% to 1000%% (streams have no gates of their own)")
+			}
+			percent /= 100
+			g.limit = &percent
+		}
+		parts := strings.Split(name, "/")
+		if len(parts) > 3 {
+			return wrong("expected [MODEL/[ENGINE/]][OP.]METRIC[:LIMIT]")
+		}
+		figure, op := parts[len(parts)-1], "*"
+		if before, after, has := strings.Cut(figure, "."); has && (isMetric(after) || !isMetric(figure)) { // p99.9 is one
+			op, figure = before, after
+		}
+		if !isMetric(figure) {
+			return wrong("unknown metric %q; expected one of %s, or OP.METRIC such as list.p99%s", figure,
+				strings.Join(Names, ", "), strict.Suggest(figure, Names))
+		}
+		of := append(parts[:len(parts)-1], "*", "*")[:2] // model and engine
+		g.pattern = strings.Join(append(of, op, figure), "/")
+		if _, err := path.Match(g.pattern, ""); err != nil {
+			return wrong("%q is no pattern", g.text)
+		}
+		gates = append(gates, g)
+	}
+	return gates, nil
+}
+
+// String is the gate as it was written.
+func (g Gate) String() string { return g.text }
+
+// Holds reports whether the gate matches the metric of that name: see NameOf.
+func (g Gate) Holds(name string) bool {
+	ok, _ := path.Match(g.pattern, name)
+	return ok
+}
+
+// NameOf names a metric as the patterns of gates do.
+func NameOf(s Subject, op, figure string) string {
+	return strings.Join([]string{s.Model, s.Engine, op, figure}, "/")
+}
+
+// Unknown says which part of a gate that matches none of the metrics is unknown to those that match the parts before it.
+func (g Gate) Unknown(metrics []string) error {
+	pattern := strings.Split(g.pattern, "/")
+	for i, part := range []string{"model", "engine", "operation", "metric"} {
+		word := func(metric string) string { return strings.Split(metric, "/")[i] }
+		match := slices.DeleteFunc(slices.Clone(metrics), func(metric string) bool {
+			ok, _ := path.Match(pattern[i], word(metric))
+			return !ok
+		})
+		if len(match) == 0 {
+			return strict.Unknown(part, pattern[i], results.Distinct(metrics, word)...)
+		}
+		metrics = match
+	}
+	return nil
 }

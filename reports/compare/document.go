@@ -39,14 +39,13 @@ var legend = "ratio: new/base of means over the trials, outliers damped; interva
 // Document is the comparison as a report: the verdict, the number of metrics with each verdict, the whole load, the
 // metrics that changed, the worst first, the first inconclusive ones, and folded all others.
 func (c *Comparison) Document() *document.Document {
-	sorted, failing := c.sorted()
 	section := func(id, title string) document.Section {
 		return document.Section{ID: id, Title: title, Table: &document.Table{Columns: columns}}
 	}
 	load, changed := section("load", "Whole load"), section("changed", "Changed")
 	open, rest := section("inconclusive", "Inconclusive"), section("rest", "All other metrics")
 	rest.Fold = true
-	for _, f := range sorted {
+	for _, f := range c.sorted {
 		row := document.Row{Group: f.cell.Subject.String(), Cells: f.cells()}
 		to, differs := &rest, f.Verdict == Worse || f.Verdict == Better
 		switch {
@@ -66,7 +65,7 @@ func (c *Comparison) Document() *document.Document {
 		to.Table.Rows = append(to.Table.Rows, row)
 	}
 	verdict := document.Section{ID: "verdict"}
-	c.headline(&verdict, sorted, failing)
+	c.headline(&verdict)
 	notes := document.Section{ID: "legend"}
 	notes.Note(document.Faint, "", legend)
 	notes.Note(document.Plain, "All metrics", "mailbench compare "+shellquote.Join(c.Base.Name, c.New.Name)+" --all")
@@ -109,14 +108,13 @@ func (c *Comparison) facts() []string {
 }
 
 // headline says what to read first: the verdict, what to do next, the notes, and how many metrics have each verdict.
-// All are the figures, the worst first.
-func (c *Comparison) headline(s *document.Section, all, failing []*Figure) {
+func (c *Comparison) headline(s *document.Section) {
 	style := document.Strong
 	if len(c.Regressions) > 0 {
 		style = document.Bad
 	}
-	s.Say(style, "", c.conclusion(all, failing))
-	next, trials := c.next(all, failing)
+	s.Say(style, "", c.conclusion())
+	next, trials := c.next()
 	s.Say(document.Plain, "Next", next)
 	if trials > 0 {
 		s.Say(document.Command, "", fmt.Sprintf("mailbench compare --base bin/old --new bin/new --trials %d --run %s", trials,
@@ -145,7 +143,7 @@ func (c *Comparison) headline(s *document.Section, all, failing []*Figure) {
 	}
 	counts := map[Verdict]int{}
 	var unclear []*Figure // without an interval
-	for _, f := range all {
+	for _, f := range c.sorted {
 		if counts[f.Verdict]++; f.Verdict == CannotTell && f.Low == nil {
 			unclear = append(unclear, f)
 		}
@@ -158,18 +156,25 @@ func (c *Comparison) headline(s *document.Section, all, failing []*Figure) {
 	}
 }
 
+// failing are the figures of Regressions, the worst first.
+func (c *Comparison) failing() []*Figure {
+	return slices.DeleteFunc(slices.Clone(c.sorted), func(f *Figure) bool {
+		return !slices.Contains(c.Regressions, f.String())
+	})
+}
+
 // conclusion is the verdict, with the worst regression, or with how large one could be that was not found.
-func (c *Comparison) conclusion(all, failing []*Figure) string {
+func (c *Comparison) conclusion() string {
 	if n := len(c.Regressions); n > 0 {
 		worst := c.Regressions[0] // a phase that failed
-		if len(failing) > 0 {
+		if failing := c.failing(); len(failing) > 0 {
 			worst = failing[0].change()
 		}
 		return fmt.Sprintf("REGRESSION (%d). Worst: %s.", n, worst)
 	}
 	var hidden *Figure // the largest slowdown that the trials do not exclude
 	few, inconclusive := false, slices.ContainsFunc(c.Cells, func(c *Cell) bool { return c.Why != "" })
-	for _, f := range all {
+	for _, f := range c.sorted {
 		open := f.Verdict == CannotTell
 		inconclusive = inconclusive || open
 		switch {
@@ -181,7 +186,7 @@ func (c *Comparison) conclusion(all, failing []*Figure) string {
 		}
 	}
 	none := "no regression"
-	if len(all) > 0 && all[0].Verdict == Worse {
+	if len(c.sorted) > 0 && c.sorted[0].Verdict == Worse {
 		none = "no confirmed regression in the metrics of --threshold"
 	}
 	switch {
@@ -218,8 +223,8 @@ func percent(ratio float64) string { return fmt.Sprintf("%+.0f%%", 100*(ratio-1)
 const usualTrials, busyTrials, mostTrials = 10, 20, 50
 
 // next says what to do, and how many interleaved trials it takes; 0: none.
-func (c *Comparison) next(all, failing []*Figure) (text string, trials int) {
-	if len(failing) > 0 {
+func (c *Comparison) next() (text string, trials int) {
+	if failing := c.failing(); len(failing) > 0 {
 		f := failing[0]
 		if !c.Interleaved && slices.ContainsFunc(failing, func(f *Figure) bool { return f.Measure.Timed() }) {
 			return "these runs were sequential: confirm the latency with interleaved trials:", usualTrials
@@ -237,7 +242,7 @@ func (c *Comparison) next(all, failing []*Figure) (text string, trials int) {
 		return "find the cause", 0
 	}
 	n := 0 // trials that would decide the typical latencies
-	for _, f := range all {
+	for _, f := range c.sorted {
 		if f.Name == "typical" && f.Verdict == CannotTell {
 			n = max(n, f.Needed)
 		}

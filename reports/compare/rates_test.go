@@ -60,12 +60,13 @@ func TestRatesAgreeWithTheory(t *testing.T) {
 func TestTypicalOfDropped(t *testing.T) {
 	ended := results.Op{Count: 100, Times: results.Times{Latency: &results.Latency{P50: 1e6}}}
 	dropped := results.Op{Count: 100, Dropped: 200, Times: results.Times{Due: &results.Latency{P50: results.NeverEnded}}}
-	o := trial{cell: &results.Cell{Ops: map[string]results.Op{"list": ended}}, shares: map[string]float64{"list": 1}}
-	if got := typical(&o); got != 1e6 {
+	o := trial{cell: &results.Cell{Ops: map[string]results.Op{"list": ended}}}
+	c := &Cell{shares: map[string]float64{"list": 1}}
+	if got := typical(c, &o); got != 1e6 {
 		t.Errorf("of operations that ended: %g", got)
 	}
-	o.cell.Ops["open"], o.shares = dropped, map[string]float64{"list": 0.5, "open": 0.5}
-	if got := typical(&o); !math.IsInf(got, 1) {
+	o.cell.Ops["open"], c.shares = dropped, map[string]float64{"list": 0.5, "open": 0.5}
+	if got := typical(c, &o); !math.IsInf(got, 1) {
 		t.Errorf("with operations that never ended: %g, want infinity", got)
 	}
 }
