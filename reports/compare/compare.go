@@ -181,8 +181,7 @@ func Runs(base, new Side, o Options) (*Comparison, error) {
 // measure applies gates to the figures that all trials have, and estimates all timed ones together. It is an error if a
 // gate matches no figure.
 func (c *Comparison) measure() error {
-	var timed []*Figure
-	var samples []significance.Sample
+	var all []*Figure
 	var names []string
 	most, empty := 0, false // trials of a side; a cell without figures
 	for _, cell := range c.Cells {
@@ -190,24 +189,23 @@ func (c *Comparison) measure() error {
 		most, empty = max(most, cell.BaseCount), empty || len(cell.Figures) == 0
 		for i := range cell.Figures {
 			f := &cell.Figures[i]
-			name := NameOf(cell.Subject, f.Op, f.Name)
-			names = append(names, name)
-			for _, g := range c.options.Gates { // the last one counts
-				if g.Holds(name) {
-					f.Gate, f.Limit = true, *cmp.Or(g.limit, &f.Measure.Limit)
-				}
-			}
-			if f.Measure.Timed() {
-				limit := math.Log1p(max(f.Limit, 0.01))
-				timed = append(timed, f)
-				samples = append(samples, significance.Sample{Base: f.times[0], New: f.times[1], Limit: limit})
-			}
+			all, names = append(all, f), append(names, NameOf(cell.Subject, f.Op, f.Name))
 		}
 	}
-	for _, g := range c.options.Gates {
-		if !empty && !slices.ContainsFunc(names, g.Holds) {
-			return fmt.Errorf("--threshold: %s matches no metric for which both runs have enough operations: %w", g, g.Unknown(names))
+	for _, g := range c.options.Gates { // the last one counts
+		at, err := g.Match(names)
+		if err != nil && !empty {
+			return fmt.Errorf("--threshold: %s matches no metric for which both runs have enough operations: %w", g, err)
 		}
+		for _, i := range at {
+			all[i].Gate, all[i].Limit = true, *cmp.Or(g.limit, &all[i].Measure.Limit)
+		}
+	}
+	var samples []significance.Sample
+	timed := slices.DeleteFunc(all, func(f *Figure) bool { return !f.Measure.Timed() })
+	for _, f := range timed {
+		limit := math.Log1p(max(f.Limit, 0.01))
+		samples = append(samples, significance.Sample{Base: f.times[0], New: f.times[1], Limit: limit})
 	}
 	c.Paired = c.Interleaved && most >= significance.LeastPairs
 	for i, e := range significance.MaxT(samples, c.Paired, cmp.Or(c.options.permutations, significance.Permutations)) {
@@ -346,30 +344,28 @@ func ParseGates(text string) (gates []Gate, err error) {
 // String is the gate as it was written.
 func (g Gate) String() string { return g.text }
 
-// Holds reports whether the gate matches the metric of that name: see NameOf.
-func (g Gate) Holds(name string) bool {
-	ok, _ := path.Match(g.pattern, name)
-	return ok
-}
-
 // NameOf names a metric as the patterns of gates do.
 func NameOf(s Subject, op, figure string) string {
 	return strings.Join([]string{s.Model, s.Engine, op, figure}, "/")
 }
 
-// Unknown says which part of a gate that matches none of the metrics is unknown to those that match the parts before it.
-func (g Gate) Unknown(metrics []string) error {
+// Match is which of the metrics with these names the gate matches: see NameOf. If it is none, the error says which part
+// of the gate is unknown to those that match the parts before it.
+func (g Gate) Match(names []string) (at []int, err error) {
+	for i := range names {
+		at = append(at, i)
+	}
 	pattern := strings.Split(g.pattern, "/")
-	for i, part := range []string{"model", "engine", "operation", "metric"} {
-		word := func(metric string) string { return strings.Split(metric, "/")[i] }
-		match := slices.DeleteFunc(slices.Clone(metrics), func(metric string) bool {
-			ok, _ := path.Match(pattern[i], word(metric))
+	for part, what := range []string{"model", "engine", "operation", "metric"} {
+		word := func(i int) string { return strings.Split(names[i], "/")[part] }
+		match := slices.DeleteFunc(slices.Clone(at), func(i int) bool {
+			ok, _ := path.Match(pattern[part], word(i))
 			return !ok
 		})
 		if len(match) == 0 {
-			return strict.Unknown(part, pattern[i], results.Distinct(metrics, word)...)
+			return nil, strict.Unknown(what, pattern[part], results.Distinct(at, word)...)
 		}
-		metrics = match
+		at = match
 	}
-	return nil
+	return at, nil
 }

@@ -168,7 +168,16 @@ func (c *Comparison) conclusion() string {
 	if n := len(c.Regressions); n > 0 {
 		worst := c.Regressions[0] // a phase that failed
 		if failing := c.failing(); len(failing) > 0 {
-			worst = failing[0].change()
+			f := failing[0]
+			values, sure := f.Measure.Text(*f.Base)+" to "+f.Measure.Text(*f.New), ""
+			if f.Exact {
+				sure = ", exact"
+			} else if f.Low != nil {
+				sure = fmt.Sprintf("; %s to %s with 95%% confidence", percent(*f.Low), percent(*f.High))
+			}
+			if worst = f.String() + " " + values; f.Ratio != nil {
+				worst = fmt.Sprintf("%s %s (%s%s)", f, percent(*f.Ratio), values, sure)
+			}
 		}
 		return fmt.Sprintf("REGRESSION (%d). Worst: %s.", n, worst)
 	}
@@ -199,20 +208,6 @@ func (c *Comparison) conclusion() string {
 		none += ", but some metrics are inconclusive"
 	}
 	return "N" + none[1:] + "."
-}
-
-// change is the figure with its values, and by how much they differ with which certainty.
-func (f *Figure) change() string {
-	values := f.Measure.Text(*f.Base) + " to " + f.Measure.Text(*f.New)
-	switch {
-	case f.Ratio == nil:
-		return f.String() + " " + values
-	case f.Exact:
-		values += ", exact"
-	case f.Low != nil:
-		values += fmt.Sprintf("; %s to %s with 95%% confidence", percent(*f.Low), percent(*f.High))
-	}
-	return fmt.Sprintf("%s %s (%s)", f, percent(*f.Ratio), values)
 }
 
 // percent writes a ratio as a difference, such as +12%.

@@ -35,17 +35,22 @@ type Measure struct {
 // Timed reports whether the metric is a time or a rate; else it is a counter.
 func (m *Measure) Timed() bool { return m.count == nil }
 
-// Verdict is that on a difference which is certain and matters.
-func (m *Measure) Verdict(before, after float64) Verdict {
-	if after > before != m.HigherIsBetter {
-		return Worse
-	}
-	return Better
-}
+// Worse reports whether a difference that is certain and matters is a regression.
+func (m *Measure) Worse(before, after float64) bool { return after > before != m.HigherIsBetter }
 
 // measures are in the order in which they are shown.
 var measures = []*Measure{
-	{Name: "typical", Limit: 0.05, load: true, Text: words.Duration, time: typical},
+	{Name: "typical", Limit: 0.05, load: true, Text: words.Duration, time: func(c *Cell, t *trial) float64 {
+		sum := 0.0                                              // the p50 of each operation, weighted by its share, as in package ranking
+		for _, op := range slices.Sorted(maps.Keys(c.shares)) { // the last digit of a sum depends on its order
+			one := t.cell.Ops[op]
+			if !one.Enough(0.5) {
+				return math.NaN()
+			}
+			sum += c.shares[op] * one.Scheduled().At(0.5)
+		}
+		return sum
+	}},
 	{Name: "p50", Limit: 0.05, Text: words.Duration, time: percentile(0.5)},
 	{Name: "p99", Limit: 0.10, Text: words.Duration, time: percentile(0.99)},
 	{Name: "p99", Limit: 0.10, load: true, Text: words.Duration, time: func(_ *Cell, t *trial) float64 {
@@ -79,19 +84,6 @@ var measures = []*Measure{
 var Names = results.Distinct(measures, func(m *Measure) string { return m.Name })
 
 func perSecond(v float64) string { return words.Amount(v) + "/s" }
-
-// typical is the p50 of each operation, weighted by its share, as in package ranking.
-func typical(c *Cell, t *trial) float64 {
-	sum := 0.0
-	for _, op := range slices.Sorted(maps.Keys(c.shares)) { // the last digit of a sum depends on its order
-		one := t.cell.Ops[op]
-		if !one.Enough(0.5) {
-			return math.NaN()
-		}
-		sum += c.shares[op] * one.Scheduled().At(0.5)
-	}
-	return sum
-}
 
 // percentile is the percentile p, 0 to 1, of everything that was scheduled.
 func percentile(p float64) func(c *Cell, t *trial) float64 {
@@ -266,7 +258,9 @@ func (f *Figure) judge(interleaved bool) {
 	invalid := func(t trial) bool { return t.cell.Verdict == results.Invalid }
 	switch {
 	case math.Abs(e.Difference) >= limit && (e.Low > nearest || e.High < -nearest):
-		f.Verdict = f.Measure.Verdict(*f.Base, *f.New)
+		if f.Verdict = Better; f.Measure.Worse(*f.Base, *f.New) {
+			f.Verdict = Worse
+		}
 		if !f.Measure.Timed() && f.Ratio != nil && !math.IsInf(e.High, 1) {
 			f.Low, f.High = growth.Known(1 + e.Low / *f.Base), growth.Known(1 + e.High / *f.Base)
 		}

@@ -33,22 +33,29 @@ func (h *History) series(runs []Run, selected []compare.Gate) error {
 		}
 		h.Series[at].Runs = append(h.Series[at].Runs, r)
 	}
+	var all []*Figure
 	var names []string
 	for i := range h.Series {
-		s := &h.Series[i]
-		s.Figures = slices.DeleteFunc(figuresOf(s.Runs), func(f *Figure) bool {
-			name := compare.NameOf(f.Subject, f.Op, f.Name)
-			names = append(names, name)
-			holds := func(g compare.Gate) bool { return g.Holds(name) }
-			return len(selected) > 0 && !slices.ContainsFunc(selected, holds)
-		})
-		s.changesOfCounters()
-		s.changesOfTimes()
+		h.Series[i].Figures = figuresOf(h.Series[i].Runs)
+		for _, f := range h.Series[i].Figures {
+			all, names = append(all, f), append(names, compare.NameOf(f.Subject, f.Op, f.Name))
+		}
 	}
+	chosen := map[*Figure]bool{}
 	for _, g := range selected {
-		if err := g.Unknown(names); err != nil {
+		at, err := g.Match(names)
+		if err != nil {
 			return fmt.Errorf("--metric %s: no run in %s has this metric in a phase with the verdict ok: %w", g, h.Folder, err)
 		}
+		for _, i := range at {
+			chosen[all[i]] = true
+		}
+	}
+	for i := range h.Series {
+		s := &h.Series[i]
+		s.Figures = slices.DeleteFunc(s.Figures, func(f *Figure) bool { return len(selected) > 0 && !chosen[f] })
+		s.changesOfCounters()
+		s.changesOfTimes()
 	}
 	return nil
 }
@@ -143,8 +150,10 @@ func (f *Figure) search(level float64) bool {
 		return false
 	}
 	for _, step := range significance.Steps(logs, level, math.Log1p(f.Measure.Limit)) {
-		c := Change{Run: at[step.At], Before: math.Exp(step.Before), After: math.Exp(step.After), P: step.P}
-		c.Says = f.Measure.Verdict(c.Before, c.After)
+		c := Change{Run: at[step.At], Before: math.Exp(step.Before), After: math.Exp(step.After), Says: compare.Better, P: step.P}
+		if f.Measure.Worse(c.Before, c.After) {
+			c.Says = compare.Worse
+		}
 		f.Changes = append(f.Changes, c)
 	}
 	return true

@@ -70,13 +70,13 @@ func MaxT(samples []Sample, paired bool, n int) []Estimate {
 	estimates, errors := make([]Estimate, len(samples)), make([]float64, len(samples))
 	for i, s := range samples {
 		e := &estimates[i]
-		c := newContrast(s, base, fresh, paired, e)
-		e.Difference, errors[i] = c.difference(all[0])
+		permuted := contrast(s, base, fresh, paired, e)
+		e.Difference, errors[i] = permuted(all[0])
 		if e.Trials < LeastTrials { // it gets no verdict, and has no part in those of others
 			continue
 		}
 		for p, isNew := range all {
-			if difference, err := c.difference(isNew); math.Abs(difference)/err > largest[p] { // false for NaN
+			if difference, err := permuted(isNew); math.Abs(difference)/err > largest[p] { // false for NaN
 				largest[p] = math.Abs(difference) / err
 			}
 		}
@@ -93,76 +93,59 @@ func MaxT(samples []Sample, paired bool, n int) []Estimate {
 	return estimates
 }
 
-// contrast is what the permutations of a sample's trials are about.
-type contrast struct {
-	paired bool
-	// values are those of the trials, of the base first. Of paired trials they are the differences of the pairs.
-	values results.Series
-	floor  float64 // part of the standard error
-}
-
-// newContrast prepares a sample, and notes in its estimate what does not depend on permutations.
-func newContrast(s Sample, base, fresh int, paired bool, e *Estimate) contrast {
-	sides := damped(s.Base, s.New)
-	b, n := slices.Clone(sides[0]), slices.Clone(sides[1])
-	for range base - len(b) {
-		b = append(b, math.NaN())
+// contrast notes in the estimate of a sample what does not depend on permutations. What it returns is the difference of
+// both sides in a permutation, and its standard error: isNew says for each trial whether it counts as one of the new
+// side, and for a pair whether its trials are swapped.
+func contrast(s Sample, base, fresh int, paired bool, e *Estimate) func(isNew []bool) (difference, err float64) {
+	sides, unknown := damped(s.Base, s.New), results.Series{math.NaN()}
+	b := slices.Concat(sides[0], slices.Repeat(unknown, base-len(s.Base)))
+	n := slices.Concat(sides[1], slices.Repeat(unknown, fresh-len(s.New)))
+	values, middle := slices.Concat(b, n), results.Median(b)
+	for t := range values {
+		values[t] -= middle // sums of squares are more exact if numbers are small
 	}
-	for range fresh - len(n) {
-		n = append(n, math.NaN())
-	}
-	c := contrast{paired: paired, floor: samConstant * s.Limit}
 	if paired {
-		for t := range b {
-			if math.IsNaN(b[t] + n[t]) { // half a pair says nothing
+		values = values[:base] // the differences of the pairs
+		for t := range values {
+			if values[t] = n[t] - b[t]; math.IsNaN(values[t]) { // half a pair says nothing
 				b[t], n[t] = math.NaN(), math.NaN()
 			}
-			c.values = append(c.values, n[t]-b[t])
-		}
-	} else {
-		middle := results.Median(b) // sums of squares are more exact if numbers are small
-		for _, v := range slices.Concat(b, n) {
-			c.values = append(c.values, v-middle)
 		}
 	}
 	b, n = b.Known(), n.Known()
 	e.Base, e.New, e.Trials = stat.Mean(b, nil), stat.Mean(n, nil), min(len(b), len(n))
-	var squares, free float64
+	squares, free := 0.0, 0.0
 	for _, side := range []results.Series{b, n} {
-		if len(side) > 1 {
-			squares += float64(len(side)-1) * stat.Variance(side, nil)
-			free += float64(len(side) - 1)
+		if of := float64(len(side) - 1); of > 0 {
+			squares, free = squares+of*stat.Variance(side, nil), free+of
 		}
 	}
 	e.Deviation = math.Sqrt(squares / max(1, free))
-	return c
-}
-
-// difference is that of both sides in a permutation, and its standard error. isNew says for each trial whether it
-// counts as one of the new side, and for a pair whether its trials are swapped.
-func (c *contrast) difference(isNew []bool) (difference, err float64) {
-	var n, sum, squares [2]float64
-	for t, v := range c.values {
-		side := 0
-		switch {
-		case math.IsNaN(v):
-			continue
-		case isNew[t] && c.paired:
-			v = -v
-		case isNew[t]:
-			side = 1
+	floor := samConstant * s.Limit // part of the standard error
+	return func(isNew []bool) (difference, err float64) {
+		var n, sum, squares [2]float64
+		for t, v := range values {
+			side := 0
+			switch {
+			case math.IsNaN(v):
+				continue
+			case isNew[t] && paired:
+				v = -v
+			case isNew[t]:
+				side = 1
+			}
+			n[side]++
+			sum[side] += v
+			squares[side] += v * v
 		}
-		n[side]++
-		sum[side] += v
-		squares[side] += v * v
+		variance := func(side int) float64 { // of the mean
+			return max(0, squares[side]-sum[side]*sum[side]/n[side]) / (n[side] - 1) / n[side]
+		}
+		if paired {
+			return sum[0] / n[0], math.Sqrt(floor*floor + variance(0))
+		}
+		return sum[1]/n[1] - sum[0]/n[0], math.Sqrt(floor*floor + variance(0) + variance(1))
 	}
-	variance := func(side int) float64 { // of the mean
-		return max(0, squares[side]-sum[side]*sum[side]/n[side]) / (n[side] - 1) / n[side]
-	}
-	if c.paired {
-		return sum[0] / n[0], math.Sqrt(c.floor*c.floor + variance(0))
-	}
-	return sum[1]/n[1] - sum[0]/n[0], math.Sqrt(c.floor*c.floor + variance(0) + variance(1))
 }
 
 // damped are the values of all sides. Values that are far from all others are moved to a bound, which is the same for
