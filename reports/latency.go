@@ -185,7 +185,8 @@ func (v *run) operations(loads []*ranking.Load) document.Section {
 			cells, styles := []document.Cell{{Text: share.Op}, {Text: percent(l.Covers * share.Share)}}, stylesOf(l, share.Op)
 			for _, name := range models {
 				p50, p99 := document.Cell{Text: "-"}, document.Cell{Text: "-"} // not on this engine
-				if m := l.Model(name); m != nil {
+				if at := slices.IndexFunc(l.Models, func(m *ranking.Model) bool { return m.Name == name }); at >= 0 {
+					m := l.Models[at]
 					of := m.Ops[share.Op]
 					p50, p99 = document.Styled(of.Latency[0.5].String(), styles[m]), percentileOf(of, 0.99)
 				}

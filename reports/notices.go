@@ -242,15 +242,19 @@ func (v *run) queueing(l *ranking.Load) string {
 	return strings.Join(who, ", ")
 }
 
+// much is from how many times on trials that differ are worth a warning.
+const much = 2
+
 // varies warns of models of a load whose trials differ much, with the range of the one that differs most; "": none do.
 func (v *run) varies(l *ranking.Load) string {
 	said, most, models := "", 0.0, 0
 	for _, m := range l.Models {
-		if !m.Varies(ranking.Typical) {
+		known := m.Values[ranking.Typical].Known()
+		if !m.Ranked() || len(known) < 2 || slices.Max(known) <= much*slices.Min(known) {
 			continue
 		}
 		models++
-		if low, high := m.Spread(ranking.Typical); high/max(low, 1) > most {
+		if low, high := slices.Min(known), slices.Max(known); high/max(low, 1) > most {
 			most = high / max(low, 1)
 			said = fmt.Sprintf("%s×: %s %s to %s ms", words.Amount(most), m.Name, results.MS(low), results.MS(high))
 		}

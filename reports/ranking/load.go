@@ -46,9 +46,9 @@ type Left struct {
 type Model struct {
 	Name, Model, Engine string
 	Cells               trials.Column
-	NotRanked           string                 // why the model is not ranked; "": it is
-	Ops                 map[string]*trials.Row // each operation of the measured phases
-	values              map[Metric]results.Series
+	NotRanked           string                    // why the model is not ranked; "": it is
+	Ops                 map[string]*trials.Row    // each operation of the measured phases
+	Values              map[Metric]results.Series // of the trials; one of Disk
 }
 
 // Unthrottled is the name of a phase that runs as fast as the store answers. Its throughput is shown
@@ -61,19 +61,14 @@ func Of(r *results.Run, by Metric) []*Load {
 	if r.Sweep != nil {
 		return nil
 	}
-	type key struct {
-		where, engine, arrivals string
-		rate                    float64
-		clients                 int
-	}
 	measured := r.Select(func(c *results.Cell) bool {
 		return c.Measured() && (len(c.Ops) > 0 || c.Verdict != results.OK)
 	})
 	ops := results.OpsOf(measured)
 	models := results.Distinct(r.Cells, func(c results.Cell) string { return c.Model })
 	engines := results.Distinct(r.Cells, func(c results.Cell) string { return c.Engine })
-	phases := results.Grouped(measured, func(c *results.Cell) key {
-		return key{c.Where(), c.Engine, c.Arrivals, c.Rate, c.Clients}
+	phases := results.Grouped(measured, func(c *results.Cell) [5]any {
+		return [...]any{c.Where(), c.Engine, c.Arrivals, c.Rate, c.Clients}
 	})
 	if len(phases) > 1 {
 		phases = slices.DeleteFunc(phases, func(of []*results.Cell) bool {
@@ -86,7 +81,7 @@ func Of(r *results.Run, by Metric) []*Load {
 		for _, cs := range trials.Columns(cells) {
 			m := &Model{
 				Name: cs[0].Model, Model: cs[0].Model, Engine: cs[0].Engine, Cells: cs, NotRanked: notRanked(r, cs),
-				Ops: map[string]*trials.Row{}, values: map[Metric]results.Series{},
+				Ops: map[string]*trials.Row{},
 			}
 			if len(models) == 1 && len(engines) > 1 {
 				m.Name = m.Engine
@@ -119,16 +114,6 @@ func (l *Load) rank(r *results.Run) {
 	}
 }
 
-// Model is the model of that name; nil if the load has none.
-func (l *Load) Model(name string) *Model {
-	for _, m := range l.Models {
-		if m.Name == name {
-			return m
-		}
-	}
-	return nil
-}
-
 // notRanked is why a model is not ranked; "" if it is.
 func notRanked(r *results.Run, cs trials.Column) string {
 	for i := range r.Audits {
@@ -152,32 +137,22 @@ func notRanked(r *results.Run, cs trials.Column) string {
 	return fmt.Sprintf("half of the trials or more are %s", c.Verdict)
 }
 
-// throughput is the time of an operation of trial i as fast as the store answered; NaN: not known.
-func (m *Model) throughput(r *results.Run, i int) float64 {
-	of := m.Cells[i]
-	for k := range r.Cells {
-		c := &r.Cells[k]
-		if c.Model == m.Model && c.Engine == m.Engine && c.Trial == of.Trial && c.Segment == of.Segment &&
-			c.Point == of.Point && c.Measured() && c.Arrivals == "closed" && (c.Phase == Unthrottled || c.Phase == of.Phase) &&
-			c.Offered != nil && c.Offered.Achieved > 0 && c.Verdict == results.OK {
-			return 1e9 / c.Offered.Achieved
+// throughput is the time of an operation as fast as the store answered, in each trial; NaN: not known.
+func (m *Model) throughput(r *results.Run) (all results.Series) {
+	for _, of := range m.Cells {
+		ns := math.NaN()
+		for c := range r.All {
+			key := of.Key
+			key.Phase = c.Phase
+			if c.Key == key && c.Measured() && c.Arrivals == "closed" && (c.Phase == Unthrottled || c.Phase == of.Phase) &&
+				c.Offered != nil && c.Offered.Achieved > 0 && c.Verdict == results.OK {
+				ns = 1e9 / c.Offered.Achieved
+				break
+			}
 		}
+		all = append(all, ns)
 	}
-	return math.NaN()
-}
-
-// scheduled is how many operations of that kind were scheduled, in all trials, and which part that is of all operations
-// that were scheduled, also of those that the model does not support.
-func (m *Model) scheduled(op string) (n, share float64) {
-	sum := &m.Ops[op].Sum
-	n = float64(sum.Attempted() + sum.NoTarget)
-	var all int64
-	for _, c := range m.Cells {
-		if c.Offered != nil {
-			all += c.Offered.Due
-		}
-	}
-	return n, n / max(1, float64(all))
+	return all
 }
 
 // shares divides the operations into those that all models support and the others. A model that executed
@@ -195,12 +170,17 @@ func (l *Load) shares() {
 	for _, op := range results.OpsOf(cells) {
 		left, all, parts := Left{Share: Share{Op: op}}, 0.0, make([]float64, len(models))
 		for i, m := range models {
+			of, due := &m.Ops[op].Sum, int64(0) // due are all that were scheduled, also those that it does not support
+			for _, c := range m.Cells {
+				if c.Offered != nil {
+					due += c.Offered.Due
+				}
+			}
+			n := float64(of.Attempted() + of.NoTarget)
+			parts[i], all = n/max(1, float64(due)), all+n
 			if m.Ops[op].Count == 0 {
 				left.Lacking = append(left.Lacking, m.Name)
 			}
-			var n float64
-			n, parts[i] = m.scheduled(op)
-			all += n
 		}
 		if left.Share.Share = slices.Max(parts); len(left.Lacking) > 0 {
 			l.Left = append(l.Left, left)
@@ -242,18 +222,15 @@ func (m *Model) measure(r *results.Run, shares []Share) {
 		}
 		return all
 	}
-	if len(shares) > 0 {
-		m.values[Typical] = sum(func(o *results.Op) float64 { return o.OK().At(0.5) })
-		m.values[Mean] = sum(mean)
-		for _, x := range Counters {
-			m.values[x] = sum(x.Of)
-		}
+	m.Values = map[Metric]results.Series{
+		P99: m.quantiles(shares, 0.99), Disk: {m.disk(r)}, Throughput: m.throughput(r),
 	}
-	disk := m.disk(r)
-	for i := range m.Cells {
-		m.values[P99] = append(m.values[P99], m.quantile(i, shares, 0.99))
-		m.values[Disk] = append(m.values[Disk], disk)
-		m.values[Throughput] = append(m.values[Throughput], m.throughput(r, i))
+	if len(shares) > 0 {
+		m.Values[Typical] = sum(func(o *results.Op) float64 { return o.OK().At(0.5) })
+		m.Values[Mean] = sum(mean)
+		for _, x := range Counters {
+			m.Values[x] = sum(x.Of)
+		}
 	}
 }
 
@@ -281,40 +258,14 @@ func (m *Model) disk(r *results.Run) float64 {
 	return results.Median(perMessage)
 }
 
-// Values are the trials of a metric.
-func (m *Model) Values(x Metric) results.Series { return m.values[x] }
-
 // Value is the median of the trials; NaN: not known.
-func (m *Model) Value(x Metric) float64 { return results.Median(m.values[x]) }
-
-// much is from how many times on trials that differ are worth a warning.
-const much = 2
-
-// Spread is the least and the greatest value of a metric over the trials; 0 and 0 if only one is known.
-func (m *Model) Spread(x Metric) (low, high float64) {
-	if known := m.Values(x).Known(); len(known) > 1 {
-		low, high = slices.Min(known), slices.Max(known)
-	}
-	return low, high
-}
-
-// Varies reports whether the trials of a ranked model differ much in a metric.
-func (m *Model) Varies(x Metric) bool {
-	low, high := m.Spread(x)
-	return m.Ranked() && high > much*low
-}
+func (m *Model) Value(x Metric) float64 { return results.Median(m.Values[x]) }
 
 // Ranked reports whether the model takes part in the ranking.
 func (m *Model) Ranked() bool { return m.NotRanked == "" }
 
 // Quantile is a quantile of the whole load, the median of the trials.
-func (l *Load) Quantile(m *Model, p float64) float64 {
-	var all results.Series
-	for i := range m.Cells {
-		all = append(all, m.quantile(i, l.Shares, p))
-	}
-	return results.Median(all)
-}
+func (l *Load) Quantile(m *Model, p float64) float64 { return results.Median(m.quantiles(l.Shares, p)) }
 
 // Parts are the operations with the part that each is of the time of all.
 func (l *Load) Parts(m *Model) []Share {
@@ -334,7 +285,7 @@ func mean(o *results.Op) float64 { return o.OK().Mean }
 // Leading says which models are best, or level with the best, in a metric. Models that are not ranked
 // never are.
 func (l *Load) Leading(x Metric) []bool {
-	return l.LeadingOf(x.Timed(), func(m *Model) results.Series { return m.Values(x) })
+	return l.LeadingOf(x.Timed(), func(m *Model) results.Series { return m.Values[x] })
 }
 
 // Best is the least value of a metric among the ranked models; NaN if none is known.

@@ -41,17 +41,15 @@ var Counters = []Metric{Requests, Rows, Read, Written}
 // Ranking are those by which models can be ranked: the metrics of the measured phase itself.
 var Ranking = Metrics[:len(Metrics)-1]
 
-// property is how a metric is written. Counters do not depend on the machine; a timed metric does.
-type property struct {
+// properties are how metrics are written. Counters do not depend on the machine; a timed metric does.
+var properties = map[Metric]struct {
 	timed  bool
 	name   string // in a sentence
 	unit   string // behind a number
 	number func(v float64) string
 	noun   string // behind a number that speaks against a model
 	advice string // what it means to need more
-}
-
-var properties = map[Metric]property{
+}{
 	Typical:  {true, "typical latency", "ms", fineMS, "", ""},
 	Mean:     {true, "mean latency", "ms", fineMS, "", ""},
 	P99:      {true, "p99 latency", "ms", fineMS, "ms at p99", ""},
@@ -72,9 +70,6 @@ func (m Metric) Of(o *results.Op) float64 { return o.Store.Of(results.Figure(m))
 
 // Name is the metric in a sentence.
 func (m Metric) Name() string { return properties[m].name }
-
-// Unit is the unit of its numbers.
-func (m Metric) Unit() string { return properties[m].unit }
 
 // Number writes a value without its unit.
 func (m Metric) Number(v float64) string { return properties[m].number(v) }
@@ -103,39 +98,37 @@ func Number(v float64) string {
 	return words.Amount(v)
 }
 
-// quantile is the latency in a trial that a part p of the operations with these shares does not exceed; NaN
+// quantiles are the latencies that a part p of the operations with these shares does not exceed, of each trial; NaN
 // if one of them has no quantiles, and infinite if it lies among operations that never ended.
-func (m *Model) quantile(trial int, shares []Share, p float64) float64 {
-	var all float64
-	for _, s := range shares {
-		if len(m.Ops[s.Op].Ops[trial].Quantiles) != len(results.QuantileShares) {
-			return math.NaN()
+func (m *Model) quantiles(shares []Share, p float64) (all results.Series) {
+	for trial := range m.Cells {
+		unknown := func(s Share) bool { return len(m.Ops[s.Op].Ops[trial].Quantiles) != len(results.QuantileShares) }
+		below := func(ns float64) (sum float64) {
+			for _, s := range shares {
+				sum += s.Share * shareBelow(m.Ops[s.Op].Ops[trial].Quantiles, ns)
+			}
+			return sum
 		}
-		all += s.Share
-	}
-	if all == 0 {
-		return math.NaN()
-	}
-	below := func(ns float64) float64 {
-		var sum float64
-		for _, s := range shares {
-			sum += s.Share * shareBelow(m.Ops[s.Op].Ops[trial].Quantiles, ns)
+		low, high := 1.0, 1e15 // 11 days
+		if len(shares) == 0 || slices.ContainsFunc(shares, unknown) {
+			all = append(all, math.NaN())
+			continue
 		}
-		return sum / all
-	}
-	low, high := 1.0, 1e15 // 11 days
-	if below(high) < p {
-		return math.Inf(1)
-	}
-	// The share grows with the latency, so bisection finds it.
-	for high/low > 1.0001 {
-		if middle := math.Sqrt(low * high); below(middle) < p {
-			low = middle
-		} else {
-			high = middle
+		if below(high) < p {
+			all = append(all, math.Inf(1))
+			continue
 		}
+		// The share grows with the latency, so bisection finds it.
+		for high/low > 1.0001 {
+			if middle := math.Sqrt(low * high); below(middle) < p {
+				low = middle
+			} else {
+				high = middle
+			}
+		}
+		all = append(all, high)
 	}
-	return high
+	return all
 }
 
 // shareBelow is which share of the operations took at most ns. Between two quantiles it grows with the

@@ -201,7 +201,7 @@ func TestTie(t *testing.T) {
 		t.Errorf("%d first, want 2:\n%s", l.First, said(l))
 	}
 	has(t, said(l), "Fastest by typical latency: b 0.110 ms; not significantly slower: a 0.140 (+27%, -47 to +234%).", "But: a needs 50.0 KB/op read (b 1.00), costly over networks")
-	if d, _ := Compare(l.Models[0].Values(Typical), l.Models[1].Values(Typical), true, 1); d.Significant || d.Trials != 3 {
+	if d, _ := Compare(l.Models[0].Values[Typical], l.Models[1].Values[Typical], true, 1); d.Significant || d.Trials != 3 {
 		t.Errorf("%+v", d)
 	}
 }
@@ -484,9 +484,9 @@ func TestTrialsVary(t *testing.T) {
 	l = one(t, planted(2, jitter, map[string]map[string]results.Op{"a": ops(100e3), "b": ops(120e3)}), Typical)
 	has(t, said(l), "b 0.210 (+45%)")
 	b, x := l.Models[1], results.Series{1000e3, 900e3, 110e3}
-	l.Models[0].values[Typical], b.values[Typical] = results.Series{100e3, 100e3, 100e3}, x
+	l.Models[0].Values[Typical], b.Values[Typical] = results.Series{100e3, 100e3, 100e3}, x
 	has(t, l.over(l.Models[0], b), "b 0.900 (+800%, -79 to +")
-	l.Models[0].values[Typical] = results.Series{1000e3, 100e3, 10e3}
+	l.Models[0].Values[Typical] = results.Series{1000e3, 100e3, 10e3}
 	has(t, l.over(l.Models[0], b), "b 0.900 (+800%, ")
 }
 

@@ -32,7 +32,12 @@ func (l *Load) Verdict() []document.Sentence {
 	for _, text := range l.dominated() {
 		s.Say(document.Plain, "Not worth it", text)
 	}
-	s.Say(document.Plain, "Not ranked", ended(l.notRanked()))
+	var reasons []string
+	left := slices.DeleteFunc(slices.Clone(l.Models), (*Model).Ranked)
+	for _, same := range results.Grouped(left, func(m *Model) string { return m.NotRanked }) {
+		reasons = append(reasons, names(same)+" ("+same[0].NotRanked+")")
+	}
+	s.Say(document.Plain, "Not ranked", ended(reasons))
 	return s.Says
 }
 
@@ -128,7 +133,7 @@ func (l *Load) headline() string {
 			unsure = append(unsure, l.over(first, m))
 		}
 	}
-	s := fmt.Sprintf("%s: %s %s %s", best, first.Name, l.By.Number(first.Value(l.By)), l.By.Unit())
+	s := fmt.Sprintf("%s: %s %s %s", best, first.Name, l.By.Number(first.Value(l.By)), properties[l.By].unit)
 	if len(equal) > 0 {
 		s += "; " + level + ": " + strings.Join(equal, ", ")
 	}
@@ -155,7 +160,7 @@ func (l *Load) over(a, b *Model) string {
 
 // differ compares a metric of b with that of a, two of the ranked models.
 func (l *Load) differ(x Metric, a, b *Model) (Difference, bool) {
-	return Compare(a.Values(x), b.Values(x), x.Timed(), max(1, len(l.ranked())-1))
+	return Compare(a.Values[x], b.Values[x], x.Timed(), max(1, len(l.ranked())-1))
 }
 
 // why names the counter of which the first need fewer than all others, by the largest ratio. That is no proof.
@@ -257,7 +262,7 @@ func (l *Load) dominates(a, b *Model) bool {
 	better := false
 	for _, x := range Metrics {
 		leads := l.Leading(x)
-		worse, known := Compare(b.Values(x), a.Values(x), x.Timed(), 1) // what speaks against it needs less proof
+		worse, known := Compare(b.Values[x], a.Values[x], x.Timed(), 1) // what speaks against it needs less proof
 		if known && worse.Significant || leads[slices.Index(l.Models, b)] && !leads[slices.Index(l.Models, a)] {
 			return false
 		}
@@ -265,15 +270,6 @@ func (l *Load) dominates(a, b *Model) bool {
 		better = better || d.Significant
 	}
 	return better
-}
-
-// notRanked names the models that are not ranked, with the reason.
-func (l *Load) notRanked() (all []string) {
-	left := slices.DeleteFunc(slices.Clone(l.Models), (*Model).Ranked)
-	for _, same := range results.Grouped(left, func(m *Model) string { return m.NotRanked }) {
-		all = append(all, names(same)+" ("+same[0].NotRanked+")")
-	}
-	return all
 }
 
 func (l *Load) ranked() []*Model {
