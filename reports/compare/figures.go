@@ -41,7 +41,8 @@ func (m *Measure) Worse(before, after float64) bool { return after > before != m
 // measures are in the order in which they are shown.
 var measures = []*Measure{
 	{Name: "typical", Limit: 0.05, load: true, Text: words.Duration, time: func(c *Cell, t *trial) float64 {
-		sum := 0.0                                              // the p50 of each operation, weighted by its share, as in package ranking
+		// The p50 of each operation, weighted by its share, as in package ranking.
+		sum := 0.0
 		for _, op := range slices.Sorted(maps.Keys(c.shares)) { // the last digit of a sum depends on its order
 			one := t.cell.Ops[op]
 			if !one.Enough(0.5) {
@@ -132,10 +133,10 @@ const (
 	leastChange = 1e-6
 )
 
-// newFigure is a figure without a verdict, and the estimate of a counter: its interval is as wide as the chance in the
-// difference can be. A timed figure has its logarithm in each trial: NaN in trials whose times are left out, as they are
-// those of the load generator. It is known if all trials have it, also those that are left out: it is unknown whether
-// theirs is worse.
+// newFigure is a figure without a verdict. A counter has an estimate, whose interval is as wide as the chance in the
+// difference can be. A timed figure has its logarithm in each trial: NaN in trials whose times are left out, since they
+// are those of the load generator. It is known if all trials have it, also those that are left out: it is unknown
+// whether theirs is worse.
 func (c *Cell) newFigure(s *series, m *Measure) Figure {
 	f := Figure{Op: s.op, Name: m.Name, Limit: m.Limit, Measure: m, of: s, cell: c, known: true}
 	if m.Timed() {

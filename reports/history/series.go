@@ -150,8 +150,8 @@ func (f *Figure) search(level float64) bool {
 		return false
 	}
 	for _, step := range significance.Steps(logs, level, math.Log1p(f.Measure.Limit)) {
-		c := Change{Run: at[step.At], Before: math.Exp(step.Before), After: math.Exp(step.After), Says: compare.Better, P: step.P}
-		if f.Measure.Worse(c.Before, c.After) {
+		c := Change{Run: at[step.At], Before: math.Exp(step.Before), After: math.Exp(step.After), P: step.P}
+		if c.Says = compare.Better; f.Measure.Worse(c.Before, c.After) {
 			c.Says = compare.Worse
 		}
 		f.Changes = append(f.Changes, c)

@@ -93,9 +93,9 @@ func MaxT(samples []Sample, paired bool, n int) []Estimate {
 	return estimates
 }
 
-// contrast notes in the estimate of a sample what does not depend on permutations. What it returns is the difference of
-// both sides in a permutation, and its standard error: isNew says for each trial whether it counts as one of the new
-// side, and for a pair whether its trials are swapped.
+// contrast notes in the estimate of a sample all that does not depend on permutations. It returns a function for the
+// difference of both sides in a permutation, and its standard error: isNew says for each trial whether it counts as one
+// of the new side, and for a pair whether its trials are swapped.
 func contrast(s Sample, base, fresh int, paired bool, e *Estimate) func(isNew []bool) (difference, err float64) {
 	sides, unknown := damped(s.Base, s.New), results.Series{math.NaN()}
 	b := slices.Concat(sides[0], slices.Repeat(unknown, base-len(s.Base)))
