@@ -94,9 +94,8 @@ func (d *decoder) bound(e strict.Entry, name string, o results.Objective) {
 	}
 	d.Check(o.Op == "" || d.w.measures(&o), e.Key, "expect.%s: no phase or stream to which it applies has %s in its mix",
 		name, o.Op)
-	if example := parseBound(&o, e.Value); example != "" {
-		d.Fail(e.Value, "expect.%s must be a bound such as %s, found %s", name, example, strict.Found(e.Value))
-	}
+	ok, example := parseBound(&o, e.Value)
+	d.Check(ok, e.Value, "expect.%s must be a bound such as %s, found %s", name, example, strict.Found(e.Value))
 	d.w.Expect = append(d.w.Expect, o)
 }
 
@@ -154,12 +153,12 @@ func (w *Workload) measures(o *results.Objective) bool {
 	return false
 }
 
-// parseBound reads a bound: a sign and a value. If it is none of the metric, it returns one that is.
-func parseBound(o *results.Objective, n *yaml.Node) (example string) {
+// parseBound reads a bound: a sign and a value. It returns whether it is one of the metric, and an example.
+func parseBound(o *results.Objective, n *yaml.Node) (ok bool, example string) {
 	value := strings.TrimLeft(n.Value, "<>=")
 	o.Sign, value = n.Value[:len(n.Value)-len(value)], strings.TrimSpace(value)
 	o.Text = o.Sign + value
-	ok := n.Kind == yaml.ScalarNode && slices.Contains([]string{"<", "<=", ">", ">="}, o.Sign)
+	ok = n.Kind == yaml.ScalarNode && slices.Contains([]string{"<", "<=", ">", ">="}, o.Sign)
 	switch {
 	case o.Figure == rate:
 		r, err := ParseRate(value)
@@ -175,8 +174,5 @@ func parseBound(o *results.Objective, n *yaml.Node) (example string) {
 		v, err := time.ParseDuration(value)
 		o.Bound, ok, example = float64(v), ok && err == nil && v > 0, "<20ms"
 	}
-	if ok {
-		return ""
-	}
-	return example
+	return ok, example
 }

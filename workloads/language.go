@@ -277,16 +277,6 @@ func (k *key) within() (least, most uint64) {
 // ErrPopulation says that a workload's population is too large.
 var ErrPopulation = errors.New("population is too large")
 
-// Bounds of a population, so that it fits in memory and in 32-bit numbers: a run
-// keeps some hundred bytes a folder, and up to 32 a message.
-const (
-	MaxUsers          = 10_000_000
-	MaxFolders        = 1000
-	MaxFolderMessages = 100_000_000
-	maxAllFolders     = 20_000_000
-	maxAllMessages    = 1_000_000_000
-)
-
 // CheckPopulation refuses a population with more folders or messages in all than it may have.
 func CheckPopulation(folders, messages float64) error {
 	if folders > maxAllFolders || messages > maxAllMessages {
@@ -296,28 +286,28 @@ func CheckPopulation(folders, messages float64) error {
 	return nil
 }
 
-// PhaseMessages is where the message numbers of a phase begin: Number+1 times this. The
-// load's are below, from 0. A phase has at most so many operations.
-const PhaseMessages = 1 << 40
-
 // LoadSpan is the time in which the mail of a load arrived.
 const LoadSpan = 365 * 24 * time.Hour
 
-// MaxRecipients bounds how many mailboxes one delivery can go to.
-const MaxRecipients = 1000
-
-// Bounds of what a run can do.
+// Bounds of a workload. A population must fit in memory and in 32-bit numbers: a run
+// keeps some hundred bytes a folder, and up to 32 a message.
 const (
-	// MaxTrials is how many trials a run may have.
-	MaxTrials = 1000
+	MaxUsers          = 10_000_000
+	MaxFolders        = 1000 // of a user
+	MaxFolderMessages = 100_000_000
+	maxAllFolders     = 20_000_000
+	maxAllMessages    = 1_000_000_000
+	MaxRecipients     = 1000 // mailboxes that one delivery can go to
+	MaxMessages       = 1000 // that one operation can be about
+	MaxTrials         = 1000 // of a run
+	MaxStreams        = 16   // of a phase
+	maxClients        = 10_000
+	// PhaseMessages is where the message numbers of a phase begin: Number+1 times this. The
+	// load's are below, from 0. A phase has at most so many operations.
+	PhaseMessages = 1 << 40
 	// MaxMessage bounds body and attachment sizes, because servers refuse larger mail.
 	// A larger size that is drawn is cut to it.
 	MaxMessage = 50 * strict.MB
 	// A message of a given size above LargeMessage has LargeBody bytes of text, and an attachment.
 	LargeMessage, LargeBody = 64 << 10, 8 << 10
-	// MaxMessages is how many messages one operation can be about.
-	MaxMessages = 1000
-	maxClients  = 10_000
-	// MaxStreams is how many streams a phase may have.
-	MaxStreams = 16
 )

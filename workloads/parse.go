@@ -172,11 +172,7 @@ func (d *decoder) phasesOf(list, of *yaml.Node) []*yaml.Node {
 		if i := strict.Find(body, "name"); i >= 0 {
 			name = body.Content[i+1].Value
 		}
-		for _, one := range []string{kind, name} {
-			if !slices.Contains(known, one) {
-				known = append(known, one)
-			}
-		}
+		known = append(known, kind, name)
 		switch of.Value {
 		case name:
 			named = append(named, body)
@@ -188,7 +184,7 @@ func (d *decoder) phasesOf(list, of *yaml.Node) []*yaml.Node {
 		named = kinds
 	}
 	if len(named) == 0 {
-		d.Unknown(of, "phase", of.Value, "in phases", known)
+		d.Unknown(of, "phase", of.Value, "in phases", slices.Compact(known))
 	}
 	return named
 }

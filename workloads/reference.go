@@ -54,10 +54,7 @@ func JSONSchema() []byte {
 		"if":   object{"required": []string{"population"}, "properties": object{"population": rows}},
 		"then": object{"type": "object"}, "else": ref("workload"), "$defs": definitions(),
 	}
-	b, err := json.MarshalIndent(root, "", "  ")
-	if err != nil {
-		panic(err)
-	}
+	b, _ := json.MarshalIndent(root, "", "  ") // of texts, numbers and lists
 	return append(b, '\n')
 }
 
@@ -90,7 +87,16 @@ func definitions() object {
 	defs["session"] = object{"type": "array", "minItems": 1, "items": anyOf(object{"enum": OpNames()}, one(steps))}
 	defs["warmup"] = defs["measure"]
 	defs["bound"] = text(`^[<>]=? *[0-9]`)
-	defs["expect"] = expectSchema(strings.Join(OpNames(), "|"))
+	selects := object{}
+	for _, k := range language["expect"].keys {
+		selects[k.name] = object{"description": k.doc, "type": "object", "additionalProperties": ref("expect")}
+	}
+	// A metric is of one operation or of all together. Each dot of its name may be a mapping.
+	ops, metrics := strings.Join(OpNames(), "|"), strings.ReplaceAll(strings.Join(Metrics, "|"), ".", `\.`)
+	defs["expect"] = fixed(selects)
+	defs["expect"].(object)["patternProperties"] = object{
+		"^((" + ops + `)\.)?(` + metrics + ")$": ref("bound"), "^(" + ops + "|service|wait)$": ref("expect"),
+	}
 	value := object{"type": []string{"number", "string"}}
 	defs["sweep"] = object{"type": "object", "additionalProperties": anyOf(object{
 		"type": "array", "items": value, "minItems": fewestPoints, "maxItems": mostPoints,
@@ -104,19 +110,6 @@ func definitions() object {
 	}
 	defs["phase"] = anyOf(object{"enum": bare}, one(kinds))
 	return defs
-}
-
-// expectSchema is the schema of expect: metrics of one operation of those or of all together. Each dot of a name may
-// be a mapping.
-func expectSchema(ops string) object {
-	selects := object{}
-	for _, k := range language["expect"].keys {
-		selects[k.name] = object{"description": k.doc, "type": "object", "additionalProperties": ref("expect")}
-	}
-	metrics := strings.ReplaceAll(strings.Join(Metrics, "|"), ".", `\.`)
-	return object{"type": "object", "properties": selects, "additionalProperties": false, "patternProperties": object{
-		"^((" + ops + `)\.)?(` + metrics + ")$": ref("bound"), "^(" + ops + "|service|wait)$": ref("expect"),
-	}}
 }
 
 // object is a JSON object.

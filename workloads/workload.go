@@ -221,11 +221,9 @@ type How struct {
 	Age        time.Duration `key:"age" form:"time" of:"purge" doc:"purges only messages deleted longer ago (default: everything)"`
 }
 
-// DefaultRange is how many bytes of a message a range has: what an IMAP client fetches at once.
-const DefaultRange = 64 << 10
-
-// DefaultPage is how many entries a page has: what the documents show at once.
-const DefaultPage = 25
+// DefaultRange is how many bytes of a message a range has: what an IMAP client fetches at once. DefaultPage is how many
+// entries a page has: what the documents show at once.
+const DefaultRange, DefaultPage = 64 << 10, 25
 
 // Mark is a message flag.
 type Mark uint8

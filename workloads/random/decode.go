@@ -109,7 +109,7 @@ func (r reader) dist(form *Form, n *yaml.Node) Dist {
 		}
 		what := k.Name + " of " + r.what
 		if k.Exponent {
-			values[i] = exponent(r.Decoder, e.Value, what)
+			values[i] = DecodeNumber(r.Decoder, e.Value, what, 0.01, maxExponent)
 			continue
 		}
 		v := r.size(e.Value, what)
@@ -171,13 +171,15 @@ func DecodeKeys(d *strict.Decoder, n *yaml.Node, what string, known []string) Ke
 		k, keys = Keys{}, nil
 	}
 	if e, ok := d.Fields(below, name+" of "+what, keys)["theta"]; ok {
-		k.Theta = exponent(d, e.Value, "theta of "+what)
+		k.Theta = DecodeNumber(d, e.Value, "theta of "+what, 0.01, maxExponent)
 	}
 	return k
 }
 
-// longest is the longest time that can be drawn.
-const longest = 24 * time.Hour
+const (
+	longest     = 24 * time.Hour // that can be drawn
+	maxExponent = 20             // of a power law; above it all keys but the first have hardly any weight
+)
 
 // size reads a size or time that is not negative.
 func (r reader) size(n *yaml.Node, what string) Size {
@@ -193,12 +195,6 @@ func (r reader) size(n *yaml.Node, what string) Size {
 	}
 	r.Check(err == nil, n, "%s: %v", what, err)
 	return v
-}
-
-// exponent reads the exponent of a power law. Above 20 all keys but the first have hardly any
-// weight.
-func exponent(d *strict.Decoder, n *yaml.Node, what string) float64 {
-	return DecodeNumber(d, n, what, 0.01, 20)
 }
 
 // DecodeNumber reads a number from least to most, which is called what in messages.
