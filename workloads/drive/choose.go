@@ -164,7 +164,7 @@ func chooseToLeave(t *task) (bool, error) {
 }
 
 func chooseSlice(t *task) (bool, error) {
-	t.since, t.until = t.op.Window(t.arrivals)
+	t.since, t.until = t.op.Window()
 	return chooseFolder(t)
 }
 

@@ -26,7 +26,6 @@ type task struct {
 	mb       models.Mailbox
 	mail     messages.Reader
 	digester *models.Digester
-	arrivals plan.Timeline // when the messages of the data set arrived
 
 	account *subject.Account
 	from    subject.Folder // where the message is

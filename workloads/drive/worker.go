@@ -50,7 +50,6 @@ func newWorker(p *phase, i int) (*worker, error) {
 		phase: p, session: s, recorder: p.recorder.Worker(i),
 		task: task{
 			target: t, live: t.Live, mail: t.Mail.Reader(), digester: models.NewDigester(t.Dataset.Promise),
-			arrivals: t.Dataset.Arrivals(),
 		},
 		last: -1, idealEnd: -1,
 	}

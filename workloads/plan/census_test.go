@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/random"
 )
@@ -20,9 +23,9 @@ func censusOf(t testing.TB, w *workloads.Workload) *Census {
 	return c
 }
 
-func load(t testing.TB, c *Census, g *Growth) Stream {
+func load(t testing.TB, c *Census, has []uint64) Stream {
 	t.Helper()
-	s, err := c.LoadStream(t.Context(), g)
+	s, err := c.LoadStream(t.Context(), has)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +35,7 @@ func load(t testing.TB, c *Census, g *Growth) Stream {
 // loadOf returns what yields the deliveries of a load.
 func loadOf(t testing.TB, c *Census) func() (Operation, bool) {
 	t.Helper()
-	l := load(t, c, &Growth{})
+	l := load(t, c, nil)
 	var o Operation
 	return func() (Operation, bool) {
 		_, ok := l.Next(0, &o)
@@ -159,7 +162,7 @@ func TestPlanningStops(t *testing.T) {
 		t.Errorf("census of 10 million users: %v; it asked %d times after the end", err, ctx.after)
 	}
 	ctx = &endsAt{Context: t.Context(), left: 5}
-	if _, err := censusOf(t, bundledForTest(t, "quick")).LoadStream(ctx, &Growth{}); !errors.Is(err, context.Canceled) {
+	if _, err := censusOf(t, bundledForTest(t, "quick")).LoadStream(ctx, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("load of many users: %v", err)
 	}
 }
@@ -191,6 +194,40 @@ func BenchmarkLoadOrder(b *testing.B) {
 	for b.Loop() {
 		if _, ok := next(); !ok {
 			next = loadOf(b, c)
+		}
+	}
+}
+
+// TestLoadGoesOn: a load leaves out what a data set has, and the rest is as in a whole load, also in a segment.
+func TestLoadGoesOn(t *testing.T) {
+	all := censusOf(t, bundledForTest(t, "quick"))
+	for _, c := range []*Census{all, all.OfSegment(Segment{Index: 2, Of: 3})} {
+		var has []uint64
+		var left []Operation
+		whole := load(t, c, nil)
+		for {
+			var o Operation
+			if _, ok := whole.Next(0, &o); !ok {
+				break
+			}
+			if o.Message < 1000 && o.Message%3 != 0 {
+				has = append(has, o.Message)
+			} else {
+				left = append(left, o)
+			}
+		}
+		if len(has) == 0 || len(has)+len(left) != c.Messages() {
+			t.Fatalf("%d and %d of %d messages", len(has), len(left), c.Messages())
+		}
+		rest := load(t, c, has)
+		var got Operation
+		for i, want := range left {
+			if _, ok := rest.Next(0, &got); !ok || !cmp.Equal(got, want, cmpopts.IgnoreUnexported(Operation{})) {
+				t.Fatalf("message %d is %+v, want %+v", i, got, want)
+			}
+		}
+		if _, ok := rest.Next(0, &got); ok {
+			t.Errorf("message %d comes after the last", got.Message)
 		}
 	}
 }

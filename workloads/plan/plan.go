@@ -1,5 +1,5 @@
 // Package plan is what a workload comes to, operation by operation: the population drawn from
-// the seed (Census), the order of its load (LoadStream, Growth), when operations are scheduled
+// the seed (Census), the order of its load (LoadStream), when operations are scheduled
 // (Schedule), and what operation n is (Plan). A Stream puts them together for a phase; a Segment
 // is the part of one load generator. All of it is drawn from (seed, n), so a run replays exactly.
 // It reads no clock and knows no store.
@@ -266,14 +266,14 @@ func (o *Operation) Choose(live int) int {
 	return o.how.ofFolder.Among(live, &r)
 }
 
-// Window returns the span of time of a slice, anywhere among the arrivals of a data set:
+// Window returns the span of time of a slice, anywhere among the arrivals of a load:
 // in it is that share of the messages that the workload says, by default a hundredth.
-func (o *Operation) Window(t Timeline) (from, to time.Time) {
+func (o *Operation) Window() (from, to time.Time) {
 	var r random.Rand
 	r.Seed(o.Pick, streamPick, 0)
 	share := cmp.Or(o.how.Width, 0.01)
 	begin := r.Float64() * (1 - share)
-	return t.at(begin), t.at(begin + share)
+	return arrival(begin), arrival(begin + share)
 }
 
 // how is a How with its defaults filled in, as a plan uses it. It does not change.

@@ -60,7 +60,7 @@ func TestSegmentsAreTheWhole(t *testing.T) {
 func sharesAreTheWhole(t *testing.T, w *workloads.Workload) {
 	census := censusOf(t, w)
 	streams := map[string]func(c *Census) Stream{
-		"load": func(c *Census) Stream { return load(t, c, &Growth{}) },
+		"load": func(c *Census) Stream { return load(t, c, nil) },
 	}
 	for i := range w.Phases {
 		if p := &w.Phases[i]; p.Runs() {

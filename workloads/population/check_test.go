@@ -83,7 +83,7 @@ func load(
 		accounts[u], err = mb.CreateUser(ctx, plan.Address(u), names)
 		must(err)
 	}
-	load, err := c.LoadStream(ctx, &plan.Growth{})
+	load, err := c.LoadStream(ctx, nil)
 	must(err)
 	reader := messages.NewGenerator(w).Reader()
 	var msg mail.Message

@@ -88,7 +88,7 @@ func growth(w *workloads.Workload) forecast.Growth {
 // first yields the first messages of a load, up to size, or an error. A load without messages has one here.
 func first(ctx context.Context, c *plan.Census, source messages.Source, size int) iter.Seq2[*mail.Message, error] {
 	return func(yield func(*mail.Message, error) bool) {
-		load, err := c.LoadStream(ctx, &plan.Growth{})
+		load, err := c.LoadStream(ctx, nil)
 		if err != nil {
 			yield(nil, err)
 			return

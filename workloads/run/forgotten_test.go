@@ -44,7 +44,7 @@ func TestAuditsThatCannotKnow(t *testing.T) {
 			return errors.Join(os.Truncate(ledger, 0), edit(filepath.Join(data, "fake-memory", "dataset.json"), func(b []byte) []byte {
 				return regexp.MustCompile(`"messages": \d+`).ReplaceAll(noRecords(b), []byte(`"messages": 0`))
 			}))
-		}, "messages, and the ledger", ""},
+		}, "messages, and the ledger", "none of the 150 messages that were loaded"},
 		{"a ledger that was cut, and no number of records", func(data, ledger string) error {
 			return errors.Join(os.Truncate(ledger, 200*record), edit(filepath.Join(data, "fake-memory", "dataset.json"), noRecords))
 		}, "and the ledger", ""},

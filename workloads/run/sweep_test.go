@@ -99,15 +99,12 @@ func TestSweep(t *testing.T) {
 		}
 	}
 
-	// The data sets are used again, and one of a point that is larger now grows.
+	// The data sets are used again.
 	c.Audit, c.Trials = NoAudit, 1
-	if c.Workload, err = workloads.Parse("sweep.yaml", c.Workload.Source, "sweep={population.messages: [5, 10, 20, 50]}"); err != nil {
-		t.Fatal(err)
-	}
-	further := runOK(t, c)
-	for i := range further.Cells {
-		if cell := &further.Cells[i]; cell.Kind == results.KindLoad && (cell.Point != "50" || cell.Ops["deliver"].Count != 20) {
-			t.Errorf("%s: %d messages were loaded, want 20 at 50", cell.Key, cell.Ops["deliver"].Count)
+	again := runOK(t, c)
+	for i := range again.Cells {
+		if cell := &again.Cells[i]; cell.Kind == results.KindLoad {
+			t.Errorf("%s: %d messages were loaded again", cell.Key, cell.Ops["deliver"].Count)
 		}
 	}
 
@@ -117,7 +114,7 @@ func TestSweep(t *testing.T) {
 	}
 	c.Audit = AuditOnly
 	audited := runOK(t, c)
-	if len(audited.Audits) != 2*(4+4) || audited.Audits[0].Verified != 10 || audited.Audits[6].Verified != 100 {
+	if len(audited.Audits) != 2*(4+4) || audited.Audits[0].Verified != 10 || audited.Audits[6].Verified != 80 {
 		t.Errorf("an audit only: %+v", audited.Audits)
 	}
 }

@@ -264,8 +264,7 @@ func (c *combination) notDone(ctx context.Context, name string, err error) {
 	c.add(ctx, &step, nil)
 }
 
-// load makes the data set, or uses the one that is there. A smaller data set grows, and
-// an interrupted load is completed.
+// load makes the data set, or uses the one that is there. An interrupted load is completed.
 func (c *combination) load(ctx context.Context, p *workloads.Phase) error {
 	load, err := c.target.Populate(ctx)
 	if err != nil || load == nil {

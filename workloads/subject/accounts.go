@@ -18,35 +18,77 @@ import (
 	"github.com/mailbench/mailbench/workloads/plan"
 )
 
-// Populate makes the accounts of the population, or finds those of a data set that
-// is there already. It returns the load that the data set lacks, or nil.
-func (t *Target) Populate(ctx context.Context) (load *Load, err error) {
-	t.Live = &Live{Accounts: make([]Account, t.Census.Users())}
-	t.remember()
-	d := t.Dataset
-	d.Closed, d.Durability = false, t.Caps.Durability.String()
-	if !t.reused {
-		load = &Load{}
-		d.begin(&load.growth, t.Census)
-		return t.deliver(ctx, load, nil)
-	}
-	h, err := d.history(t.Dir)
-	if err == nil && (!d.Complete || d.Mail != t.wanted.Mail) {
-		load, err = t.next(t.wanted, t.Census, loaded(h))
-	}
-	if err != nil {
-		return nil, err
-	}
-	return t.deliver(ctx, load, h)
+// Load holds the messages that a data set lacks. The caller delivers them with drive.Drive and then calls Loaded.
+type Load struct {
+	Stream   plan.Stream
+	Messages int64 // messages that the stream delivers
+	// Note says in a few words what the load does with an older data set; "" if it is new.
+	Note string
 }
 
-// remember finds out what the live set must remember for the workload's operations.
-func (t *Target) remember() {
+// Populate makes the accounts of the population, or finds those of a data set that is there already, with its messages,
+// and finds out which reads and flags the model offers. It returns the load that the data set lacks, or nil.
+func (t *Target) Populate(ctx context.Context) (*Load, error) {
+	t.Live = &Live{Accounts: make([]Account, t.Census.Users())}
 	for i := range t.Workload.Phases {
 		mix := &t.Workload.Phases[i].Mix
 		t.Live.keepDeleted = t.Live.keepDeleted || mix.Has(workloads.Restore)
 		t.Live.keepAttached = t.Live.keepAttached || mix.Has(workloads.Attachment)
 	}
+	d := t.Dataset
+	d.Closed, d.Complete, d.Durability = false, d.Complete && t.reused, t.Caps.Durability.String()
+	d.Messages = int64(t.Census.Messages())
+	var h *ledger.History
+	if t.reused {
+		var err error
+		if h, err = d.history(t.Dir); err != nil {
+			return nil, err
+		}
+	}
+	if err := t.note(); err != nil {
+		return nil, err
+	}
+	t.kept = t.kept || t.Keep
+	if err := t.completeAccounts(ctx); err != nil {
+		return nil, err
+	}
+	if h != nil {
+		if err := t.reload(ctx, h); err != nil {
+			return nil, err
+		}
+	}
+	if err := t.findOffers(ctx); err != nil || d.Complete {
+		return nil, err
+	}
+	// An audit must know the promise, also if this process is killed meanwhile.
+	if err := t.note(); err != nil {
+		return nil, err
+	}
+	l := &Load{Messages: d.Messages}
+	var has []uint64
+	if h != nil {
+		has = loaded(h)
+		l.Messages = max(0, d.Messages-int64(len(has)))
+		l.Note = fmt.Sprintf("continues a load that was interrupted, with %d of %d messages", len(has), d.Messages)
+		if l.Messages == 0 {
+			return nil, t.Loaded()
+		}
+	}
+	var err error
+	l.Stream, err = t.Census.LoadStream(ctx, has)
+	return l, err
+}
+
+// loaded has the numbers of the messages that a load has delivered, in ascending order. Those of unknown outcome count:
+// they are not delivered again.
+func loaded(h *ledger.History) (has []uint64) {
+	for d := range h.Deliveries {
+		if plan.OfLoad(d.N) {
+			has = append(has, d.N)
+		}
+	}
+	slices.Sort(has)
+	return slices.Compact(has)
 }
 
 // withMailbox calls do with a mailbox on a session of its own.
@@ -75,7 +117,7 @@ func (t *Target) completeAccounts(ctx context.Context) error {
 	for i := range n {
 		some := func(mb models.Mailbox) error {
 			for u := i; u < t.Census.Users() && ctx.Err() == nil; u += n {
-				if !t.Census.Has(u) {
+				if !t.Census.Has(u) || t.Live.Accounts[u].Ref != nil {
 					continue
 				}
 				if err := t.completeAccount(ctx, mb, u); err != nil {
@@ -89,24 +131,32 @@ func (t *Target) completeAccounts(ctx context.Context) error {
 	return g.Wait()
 }
 
-func (t *Target) completeAccount(ctx context.Context, mb models.Mailbox, u int) (err error) {
+func (t *Target) completeAccount(ctx context.Context, mb models.Mailbox, u int) error {
 	account, joins := &t.Live.Accounts[u], t.Census.Shared() && u > 0
-	n := t.Census.FolderCount(u)
-	if account.Ref == nil {
-		var names []string
-		for i := 0; i < n && !joins; i++ {
-			names = append(names, plan.FolderName(i))
-		}
-		if account.Ref, err = t.find(ctx, mb, plan.Address(u), names); err != nil {
-			return err
-		}
+	var names, own []string
+	for i := range t.Census.FolderCount(u) {
+		names = append(names, plan.FolderName(i))
 	}
-	a := account.Ref
-	for i := len(account.Folders); i < n; i++ {
-		name, set := plan.FolderName(i), &FolderSet{Place: ledger.Place{Account: uint32(u), Folder: uint16(i)}}
-		f := a.Folder(name)
+	if !joins {
+		own = names
+	}
+	a, err := t.find(ctx, mb, plan.Address(u), own)
+	if err != nil {
+		return err
+	}
+	account.Ref = a
+	for i, name := range names {
+		f, set := a.Folder(name), &FolderSet{Place: ledger.Place{Account: uint32(u), Folder: uint16(i)}}
 		if f == nil {
-			if f, err = t.makeFolder(ctx, mb, a, name, joins); err != nil {
+			switch {
+			case t.Dataset.Complete:
+				err = models.ErrNotFound
+			case joins:
+				f, err = mb.(models.Poster).Join(ctx, a, t.Live.Accounts[0].Folders[0].Ref)
+			default:
+				f, err = mb.CreateFolder(ctx, a, name)
+			}
+			if err != nil {
 				return fmt.Errorf("account %s, folder %s: %w", a.Address, name, err)
 			}
 			a.Folders = append(a.Folders, f)
@@ -117,17 +167,6 @@ func (t *Target) completeAccount(ctx context.Context, mb models.Mailbox, u int) 
 		account.Folders = append(account.Folders, Folder{f, set})
 	}
 	return nil
-}
-
-func (t *Target) makeFolder(ctx context.Context, mb models.Mailbox, a *models.Account, name string, joins bool,
-) (*models.Folder, error) {
-	switch {
-	case t.Dataset.Complete:
-		return nil, models.ErrNotFound
-	case joins:
-		return mb.(models.Poster).Join(ctx, a, t.Live.Accounts[0].Folders[0].Ref)
-	}
-	return mb.CreateFolder(ctx, a, name)
 }
 
 // find makes an account. In an older data set it logs the user in who has one, and if no account is missing, all of
@@ -151,47 +190,6 @@ func (t *Target) find(ctx context.Context, mb models.Mailbox, address string, na
 		return nil, fmt.Errorf("account %s: %w", address, err)
 	}
 	return a, nil
-}
-
-// Load holds the messages that a data set lacks: those of a Step that it has yet to deliver. The caller delivers them
-// with drive.Drive and then calls Loaded.
-type Load struct {
-	Stream   plan.Stream
-	Messages int64 // messages that the stream delivers
-	// Note says in a few words what the load does with an older data set; "" if it is new.
-	Note string
-
-	growth plan.Growth
-}
-
-// deliver makes the accounts and folders that the data set lacks, enters the messages of h, if it is not nil, into the
-// live set, and finds out which reads and flags the model offers. It completes the load, which is nil for a data set
-// that is complete. If the load has nothing to deliver, it marks the data set as complete and returns nil.
-func (t *Target) deliver(ctx context.Context, load *Load, h *ledger.History) (_ *Load, err error) {
-	if err := t.note(); err != nil {
-		return nil, err
-	}
-	t.kept = t.kept || t.Keep
-	if err := t.completeAccounts(ctx); err != nil {
-		return nil, err
-	}
-	if h != nil {
-		if err := t.reload(ctx, h); err != nil {
-			return nil, err
-		}
-	}
-	if err := t.findOffers(ctx); err != nil || load == nil {
-		return nil, err
-	}
-	// An audit must know the promise, also if this process is killed meanwhile.
-	if err := t.note(); err != nil {
-		return nil, err
-	}
-	if load.Messages = t.Dataset.last().Messages; load.Messages == 0 && load.growth.Step > 0 {
-		return nil, t.Loaded()
-	}
-	load.Stream, err = t.Census.LoadStream(ctx, &load.growth)
-	return load, err
 }
 
 // onThisMachine reports whether a node of the engine runs on this machine: it then competes with the generator for

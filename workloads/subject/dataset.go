@@ -44,7 +44,6 @@ type Dataset struct {
 	Engine   string `json:"engine"`
 	Workload string `json:"workload"` // its name, for messages
 	Mail     string `json:"mail"`     // digest of what mail and population come from
-	Contents string `json:"contents"` // digest of what mail comes from; data sets of the same contents may grow
 	Schema   string `json:"schema"`   // digest of the schema's tables
 	Seed     uint64 `json:"seed"`
 	// Parameters are those of the model that the data set was made with.
@@ -53,9 +52,7 @@ type Dataset struct {
 	Of         int            `json:"of,omitempty"`      // number of segments
 	Began      time.Time      `json:"began"`
 	Complete   bool           `json:"complete"`
-	// Steps are the load and the growths, each with the messages that it delivers. The
-	// last is under way unless Complete. The ledger shows how far it has come.
-	Steps []Step `json:"steps,omitempty"`
+	Messages   int64          `json:"messages"` // that the load delivers; the ledger shows how far it has come
 	// Records is how many records the ledger had when this was written: it cannot have fewer.
 	Records int64 `json:"records,omitempty"`
 	// Durability of the last run on the data set. With memory, a killed run may have lost data.
@@ -70,15 +67,6 @@ type Dataset struct {
 	Promise   models.Promise `json:"promise"`
 
 	contact []string // where this run reaches the engine
-}
-
-// Arrivals are when the messages of its load and growths arrived.
-func (d *Dataset) Arrivals() plan.Timeline {
-	var t plan.Timeline
-	for _, s := range d.Steps {
-		t = append(t, plan.Arrivals{Messages: s.Messages, Planned: cmp.Or(s.Planned, s.Messages)})
-	}
-	return t
 }
 
 // StoreDir is where the embedded engine's files are, in the folder of a data set.
@@ -137,27 +125,16 @@ func (d *Dataset) write(dir string) error {
 	return nil
 }
 
-// messages are those that the first steps deliver in all.
-func (d *Dataset) messages(steps int) (n int64) {
-	for i := range d.Steps[:steps] {
-		n += d.Steps[i].Messages
-	}
-	return n
-}
-
-// Delivered returns how many messages the steps have delivered that came to their end. It is 0 without a data set.
+// Delivered returns how many messages a load has delivered that came to its end. It is 0 without a data set.
 func (d *Dataset) Delivered() int64 {
-	switch {
-	case d == nil || len(d.Steps) == 0:
+	if d == nil || !d.Complete {
 		return 0
-	case d.Complete:
-		return d.messages(len(d.Steps))
 	}
-	return d.messages(len(d.Steps) - 1)
+	return d.Messages
 }
 
 // fits returns an error that says why the data set can neither be used as the one wanted,
-// nor be completed or grown to it.
+// nor be completed.
 func (d *Dataset) fits(want *Dataset, dir string) error {
 	var differ []string
 	note := func(differs bool, format string, args ...any) {
@@ -165,23 +142,21 @@ func (d *Dataset) fits(want *Dataset, dir string) error {
 			differ = append(differ, fmt.Sprintf(format, args...))
 		}
 	}
-	note(d.Mail != want.Mail && d.Contents != want.Contents, "the workload's mail (it was loaded by %q)", d.Workload)
+	note(d.Mail != want.Mail, "the workload's mail or population (it was loaded by %q)", d.Workload)
 	note(d.Schema != want.Schema, "the schema of %s", d.Model)
 	note(d.Seed != want.Seed, "the seed (it was %d, now %d)", d.Seed, want.Seed)
 	note(!maps.Equal(d.Parameters, want.Parameters), "the parameters of %s", d.Model)
+	note(!d.Complete && d.Messages == 0 && d.Records > 0, "the build of mailbench that began the load")
 	note(d.Segment != want.Segment || d.Of != want.Of, "the segment (it was %s, now %s)", d.segment(), want.segment())
 	switch {
 	case len(differ) > 0:
 		return fmt.Errorf("the data set in %s cannot be used again: %s differ; %s or name another",
 			dir, strings.Join(differ, " and "), d.removal())
-	case d.Complete && d.Mail == want.Mail:
+	case d.Complete:
 		return nil
 	case !d.Closed && d.Durability == drivers.Memory.String():
 		return fmt.Errorf("the data set in %s cannot be completed: the last run was killed, and with durability memory the engine "+
 			"may have lost acknowledged writes; %s, or verify it with --verify=only", dir, d.removal())
-	case d.Mail != want.Mail && d.Of > 0:
-		return fmt.Errorf("the data set in %s has another population, and a segment's data set cannot grow; %s or name another",
-			dir, d.removal())
 	}
 	return nil
 }
@@ -214,13 +189,13 @@ func Clean(engine, namespace string, contact []string) string {
 	return command
 }
 
-// dataset describes the data set that a workload with that mail wants.
-func (t *Target) dataset(w *workloads.Workload, s messages.Source) *Dataset {
-	p := &w.Population
+// dataset describes the data set that the workload wants.
+func (t *Target) dataset() *Dataset {
+	w := t.Workload
 	d := &Dataset{
 		Model: t.Model.Name, Engine: t.Engine.Name, Workload: w.Name, Seed: w.Seed, Parameters: t.Schema.Values(),
-		Mail: mailDigest(w, s, p.Users, p.Folders, p.Messages, p.Shared), Contents: mailDigest(w, s, p.Shared),
-		Schema: schemaDigest(t.Schema), Began: time.Now().UTC(), contact: configured(drivers.Options{}, t.Engine, w).Contact,
+		Mail: mailDigest(w, t.Mail), Schema: schemaDigest(t.Schema),
+		Began: time.Now().UTC(), contact: configured(drivers.Options{}, t.Engine, w).Contact,
 	}
 	if s := t.Census.Segment; s.Divides() {
 		d.Segment, d.Of = s.Index, s.Of
@@ -230,7 +205,7 @@ func (t *Target) dataset(w *workloads.Workload, s messages.Source) *Dataset {
 
 // openDataset looks at what an earlier run left in the folder.
 func (t *Target) openDataset() error {
-	want := t.dataset(t.Workload, t.Mail)
+	want := t.dataset()
 	have, err := ReadDataset(t.Dir)
 	if err != nil {
 		return err
@@ -255,7 +230,7 @@ func (t *Target) openDataset() error {
 		}
 	}
 	have.Interrupted = have.Interrupted || !have.Closed
-	t.Dataset, t.wanted, t.reused, t.kept = have, want, true, true
+	t.Dataset, t.reused, t.kept = have, true, true
 	return nil
 }
 
@@ -309,7 +284,12 @@ func (d *Dataset) lacking(h *ledger.History) error {
 	if int64(h.Records) < d.Records {
 		return ledger.Unfit(fmt.Sprintf("the ledger has %d records, and had at least %d", h.Records, d.Records))
 	}
-	if n := d.Delivered(); n > 0 && loaded(h).messages == 0 {
+	for one := range h.Deliveries {
+		if plan.OfLoad(one.N) {
+			return nil
+		}
+	}
+	if n := d.Delivered(); n > 0 {
 		return ledger.Unfit(fmt.Sprintf("the ledger has none of the %d messages that were loaded", n))
 	}
 	return nil
@@ -324,13 +304,13 @@ func Digest(b []byte) string { return fmt.Sprintf("%x", sha256.Sum256(b)) }
 // without documentation and patterns.
 func schemaDigest(s *schemas.Schema) string { return Digest(schemas.Format(schemas.Canonical(s))) }
 
-// mailDigest is the digest of what the messages of a data set are made from: a workload's mail, the mail file, and
-// as much as counts of the population.
-func mailDigest(w *workloads.Workload, s messages.Source, population ...any) string {
-	m := &w.Mail
-	return Digest(fmt.Appendf(nil, "%v %v %v %v %v %v | %s | %s",
+// mailDigest is the digest of what the messages of a data set are made from: a workload's mail and population, and the
+// mail file.
+func mailDigest(w *workloads.Workload, s messages.Source) string {
+	m, p := &w.Mail, &w.Population
+	return Digest(fmt.Appendf(nil, "%v %v %v %v %v %v | %v %v %v %v | %s",
 		m.Body, m.HTML, m.Attachments.Share, m.Attachments.Count, m.Attachments.Size, m.Recipients,
-		strings.TrimSpace(fmt.Sprintln(population...)), s.Info().SHA256))
+		p.Users, p.Folders, p.Messages, p.Shared, s.Info().SHA256))
 }
 
 // Namespace is a namespace that a run has made on a shared engine and not dropped: kept for a data folder, left by a

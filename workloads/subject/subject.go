@@ -88,7 +88,6 @@ type Target struct {
 	Left string
 
 	reused bool
-	wanted *Dataset // the data set that the workload wants; nil if the folder had none
 	kept   bool
 
 	readBefore int64 // bytes that Processes had read from disk when the store was opened, or -1
@@ -224,88 +223,6 @@ func (t *Target) auditRows(ctx context.Context) (found models.Audit, err error) 
 	}
 	defer func() { err = errors.Join(err, folder.Remove()) }()
 	return audit.Verify(ctx, t.Store, t.Schema, validate.Config{Dir: folder.Path()})
-}
-
-// Step is the first load of a data set, or one growth. The rest of a load that was interrupted is a step of its own.
-type Step struct {
-	Messages int64 `json:"messages"`          // messages that it delivers
-	Planned  int64 `json:"planned,omitempty"` // messages that it was to deliver before it was interrupted; 0: it was not
-	Users    int   `json:"users"`             // users and folders of the population afterwards
-	Folders  int   `json:"folders"`
-}
-
-// last is the step that ended last, or is under way.
-func (d *Dataset) last() *Step { return &d.Steps[len(d.Steps)-1] }
-
-// begin adds a step that leads to the census.
-func (d *Dataset) begin(g *plan.Growth, c *plan.Census) {
-	d.Complete = false
-	d.Steps = append(d.Steps, Step{Messages: c.Lacks(g), Users: c.Users(), Folders: c.Folders()})
-}
-
-// next begins another step, from the messages that the folders have to those of a census.
-// It returns an error and changes nothing if the census has less.
-func (t *Target) next(want *Dataset, census *plan.Census, has loads) (*Load, error) {
-	d := t.Dataset
-	shrinks := func(format string, args ...any) error {
-		return fmt.Errorf("the data set in %s can grow, but not shrink: %s; %s or name another",
-			t.Dir, fmt.Sprintf(format, args...), d.removal())
-	}
-	var kept, all int64
-	for u := range census.Users() {
-		for f := range census.FolderCount(u) {
-			n, most := has.of(u, f), census.FolderMessages(u, f)
-			if n > most {
-				return nil, shrinks("folder %s of %s was loaded with %d messages, and the workload has %d",
-					plan.FolderName(f), plan.Address(u), n, most)
-			}
-			kept, all = kept+int64(n), all+int64(most)
-		}
-	}
-	if kept < has.messages {
-		return nil, shrinks("it has %d messages in folders which the workload's population does not have", has.messages-kept)
-	}
-	l := &Load{Note: fmt.Sprintf("grows from %d to %d messages", has.messages, census.Messages())}
-	if !d.Complete {
-		if n := len(d.Steps); n > 0 {
-			last := d.last()
-			last.Planned, last.Messages = last.Messages, max(0, has.messages-d.messages(n-1))
-		}
-		l.Note = fmt.Sprintf("continues a load that was interrupted, with %d of %d messages", has.messages, census.Messages())
-	}
-	l.growth = plan.Growth{Step: len(d.Steps), First: has.next, Has: has.of}
-	if step := len(d.Steps); step > 0 && d.Of > 0 {
-		// Other segments have the numbers that follow: each has a range of its own.
-		l.growth.First = uint64((step-1)*d.Of+d.Segment) * uint64(all)
-	}
-	d.begin(&l.growth, census)
-	d.Workload, d.Mail = want.Workload, want.Mail
-	return l, nil
-}
-
-// loads are the messages that loads and growths have delivered.
-type loads struct {
-	in       map[ledger.Place]int // by folder; one that is not in it has none
-	messages int64
-	next     uint64 // number of the next message
-}
-
-// of returns how many messages of a folder were delivered.
-func (l *loads) of(user, folder int) int {
-	return l.in[ledger.Place{Account: uint32(user), Folder: uint16(folder)}]
-}
-
-// loaded counts a ledger's deliveries of loads. Those of unknown outcome count: a load does not try them again.
-func loaded(h *ledger.History) loads {
-	l := loads{in: map[ledger.Place]int{}}
-	for d := range h.Deliveries {
-		if plan.OfLoad(d.N) {
-			l.in[d.Place]++
-			l.messages++
-			l.next = max(l.next, d.N+1)
-		}
-	}
-	return l
 }
 
 // reload fills the live set from the ledger of the runs before.

@@ -199,125 +199,78 @@ func (d *dataSet) texts() []string {
 	return all
 }
 
-// A data set that grew in a later run has the content of one that was loaded in one run.
-func TestGrow(t *testing.T) {
+// A load that is interrupted continues where it was, and the data set is that of a load that was not.
+func TestLoadGoesOn(t *testing.T) {
 	for _, m := range bundledModels() {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
-			small, large := growing(t, 1, 1, 200), growing(t, 2, 2, 500)
-			fresh, note := mustOpen(t, m, filepath.Join(t.TempDir(), "fresh"), large, 0)
+			w := growing(t, 1, 2, 50)
+			fresh, note := mustOpen(t, m, filepath.Join(t.TempDir(), "fresh"), w, 0)
 			if note != "" {
 				t.Errorf("a new data set: %q", note)
 			}
 			want := fresh.folders()
 			fresh.close()
-
-			dir := filepath.Join(t.TempDir(), "later")
-			first, _ := mustOpen(t, m, dir, small, 0)
-			first.clean(200)
-			first.close()
-			later, note := mustOpen(t, m, dir, large, 0)
-			if note != "grows from 200 to 2000 messages" {
-				t.Errorf("note %q", note)
+			dir := filepath.Join(t.TempDir(), "data")
+			for i, most := range []int64{40, 20, 0, 0} {
+				d, note := mustOpen(t, m, dir, w, most)
+				if continues := strings.HasPrefix(note, "continues a load that was interrupted, with"); continues != (i == 1 || i == 2) {
+					t.Errorf("run %d: note %q", i+1, note)
+				}
+				if d.Dataset.Complete != (most == 0) {
+					t.Errorf("run %d: complete: %v", i+1, d.Dataset.Complete)
+				}
+				if most == 0 {
+					d.clean(100)
+					if got := d.folders(); !slices.Equal(got, want) {
+						t.Errorf("run %d: %q\nat once: %q", i+1, got, want)
+					}
+				}
+				d.close()
 			}
-			later.clean(2000)
-			if got := later.folders(); !slices.Equal(got, want) {
-				t.Errorf("grown later: %q\nat once: %q", got, want)
-			}
-			later.close()
-			again, note := mustOpen(t, m, dir, large, 0)
-			if note != "" || again.Live.Messages() != 2000 {
-				t.Errorf("the same population again: %q, %d live", note, again.Live.Messages())
-			}
-			again.close()
 		})
 	}
 }
 
-// The messages of the only folder are the same, one by one, however it came to them.
-func TestGrowTheSameMessages(t *testing.T) {
-	m := oracle.Model()
-	load := func(name string, sizes ...int) []string {
+// The messages of the only folder are the same, one by one, also if their load was interrupted.
+func TestLoadGoesOnTheSame(t *testing.T) {
+	m, w := oracle.Model(), growing(t, 1, 1, 120)
+	load := func(name string, parts ...int64) []string {
 		dir := filepath.Join(t.TempDir(), name)
-		var d *dataSet
-		for i, n := range sizes {
-			if i > 0 {
-				d.close()
-			}
-			d, _ = mustOpenWith(t, m, dir, growing(t, 1, 1, n), 0, 1)
+		for _, most := range parts {
+			d, _ := mustOpenWith(t, m, dir, w, most, 1)
+			d.close()
 		}
+		d, _ := mustOpenWith(t, m, dir, w, 0, 1)
 		defer d.close()
 		return d.texts()
 	}
-	want := load("once", 120)
-	if got := load("grown", 30, 60, 120); !slices.Equal(got, want) {
-		t.Error("the messages of a folder that grew are others than those of one that was loaded at once")
+	if want, got := load("once"), load("in parts", 30, 60); len(want) != 120 || !slices.Equal(got, want) {
+		t.Error("the messages of a load that was interrupted are others than those of one at once")
 	}
 }
 
-// A load and a growth that are interrupted continue where they were.
-func TestGrowGoesOn(t *testing.T) {
-	for _, m := range bundledModels() {
-		t.Run(m.Name, func(t *testing.T) {
-			t.Parallel()
-			dir, small, large := filepath.Join(t.TempDir(), "data"), growing(t, 1, 2, 50), growing(t, 2, 2, 100)
-			for _, step := range []struct {
-				to    *workloads.Workload
-				most  int64
-				note  string
-				count int64 // if it came to the end
-			}{
-				{small, 40, "", 0},
-				{small, 20, "continues a load that was interrupted, with", 0},
-				{small, 0, "continues a load that was interrupted, with", 100},
-				{large, 150, "grows from 100 to 400 messages", 0},
-				{large, 10, "continues a load that was interrupted, with", 0},
-				{large, 0, "continues a load that was interrupted, with", 400},
-			} {
-				d, note := mustOpen(t, m, dir, step.to, step.most)
-				if !strings.HasPrefix(note, step.note) || step.note == "" && note != "" {
-					t.Errorf("note %q, want %q", note, step.note)
-				}
-				if d.Dataset.Complete != (step.count > 0) {
-					t.Errorf("complete: %v", d.Dataset.Complete)
-				}
-				if step.count > 0 {
-					d.clean(step.count)
-				}
-				d.close()
-			}
-		})
-	}
-}
-
-// A growth that a data set does not allow is refused, and the data set stays as it was.
-func TestGrowRefuses(t *testing.T) {
+// Another population, seed or mail is refused, and the data set stays as it was.
+func TestOtherDataRefused(t *testing.T) {
 	m, dir := oracle.Model(), filepath.Join(t.TempDir(), "data")
 	d, _ := mustOpen(t, m, dir, growing(t, 2, 2, 20), 0)
 	d.close()
-	seed := growing(t, 2, 2, 30)
+	seed := growing(t, 2, 2, 20)
 	seed.Seed++
-	mail := growing(t, 2, 2, 30)
+	mail := growing(t, 2, 2, 20)
 	mail.Mail.HTML = 0.5
 	for _, c := range []struct {
 		name string
 		to   *workloads.Workload
 		want string
 	}{
-		{"fewer messages", growing(t, 2, 2, 19), "can grow, but not shrink: folder Inbox of anna.abe@mailbench.example was loaded with 20 messages, and the workload has 19; remove that folder or name another"},
-		{"more users, fewer messages", growing(t, 20, 2, 19), "was loaded with 20 messages"},
-		{"fewer users", growing(t, 1, 2, 50), "it has 40 messages in folders which the workload's population does not have; remove that folder"},
-		{"more users, fewer folders", growing(t, 5, 1, 50), "which the workload's population does not have"},
+		{"fewer messages", growing(t, 2, 2, 19), `the workload's mail or population (it was loaded by "growing") differ; remove that folder`},
+		{"more messages", growing(t, 2, 2, 21), `the workload's mail or population (it was loaded by "growing") differ; remove that folder`},
 		{"another seed", seed, "cannot be used again: the seed (it was 1, now 2) differ; remove that folder or name another"},
-		{"other mail", mail, `cannot be used again: the workload's mail (it was loaded by "growing") differ`},
+		{"other mail", mail, `cannot be used again: the workload's mail or population (it was loaded by "growing") differ`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d, err := openDataSet(t, m, embedded(), dir, c.to)
-			if err == nil {
-				_, err = d.Populate(t.Context())
-				d.close()
-			}
-			if err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := openDataSet(t, m, embedded(), dir, c.to); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("err = %v\nwant %s", err, c.want)
 			}
 			d, _ = mustOpen(t, m, dir, growing(t, 2, 2, 20), 0)

@@ -9,61 +9,9 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/models/mail"
-	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/ledger"
 	"github.com/mailbench/mailbench/workloads/messages"
-	"github.com/mailbench/mailbench/workloads/plan"
 )
-
-// TestSegmentsGoOn: segments whose loads were interrupted, each at another message and one of them twice, go on with
-// numbers that no message of another segment or of an earlier step has.
-func TestSegmentsGoOn(t *testing.T) {
-	w, err := workloads.Parse("w.yaml", []byte(`
-version: 1
-name: w
-population: {users: 4, folders: 2, messages: 10}
-phases: [{load: {}}, {measure: {operations: 1, clients: 1, mix: {list: 1}}}]
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := plan.NewCensus(t.Context(), w)
-	if err != nil {
-		t.Fatal(err)
-	}
-	numbers := map[uint64]bool{}
-	for index, delivers := range [][]int{{15, 5, 20}, {3, 37}} { // of 40
-		census := all.OfSegment(plan.Segment{Index: index + 1, Of: 2})
-		target := Target{Dataset: &Dataset{Segment: index + 1, Of: 2}}
-		has := loads{in: map[ledger.Place]int{}}
-		for step, n := range delivers {
-			load, err := target.next(&Dataset{}, census, has)
-			if err != nil {
-				t.Fatal(err)
-			}
-			stream, err := census.LoadStream(t.Context(), &load.growth)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for range n {
-				var o plan.Operation
-				if _, ok := stream.Next(0, &o); !ok || numbers[o.Message] || !plan.OfLoad(o.Message) {
-					t.Fatalf("segment %d, step %d: message %d comes twice", index+1, step, o.Message)
-				}
-				numbers[o.Message] = true
-				has.in[ledger.Place{Account: uint32(o.User), Folder: uint16(o.Folder)}]++
-				has.messages, has.next = has.messages+1, max(has.next, o.Message+1)
-			}
-		}
-		want := Step{Messages: int64(delivers[0]), Planned: 40, Users: 4, Folders: 4}
-		if got := target.Dataset.Steps[0]; got != want {
-			t.Errorf("segment %d: its first step is %+v, want %+v", index+1, got, want)
-		}
-	}
-	if len(numbers) != 80 {
-		t.Errorf("%d messages, want 80", len(numbers))
-	}
-}
 
 // attachments is mail of which each third message has an attachment. It counts the messages that are made.
 type attachments struct {
