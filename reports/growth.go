@@ -213,8 +213,8 @@ func (v *run) growthChart(title string, models []results.Growth) (document.Chart
 	text := models[0].Figure.Text
 	ch := document.Chart{
 		Title: title,
-		X:     document.Axis{Label: v.Sweep.Path, Scale: document.Log, From: first, To: last},
-		Y:     document.Axis{Scale: document.Log, Text: text},
+		X:     document.Axis{Label: v.Sweep.Path, Log: true, From: first, To: last},
+		Y:     document.Axis{Log: true, Text: text},
 	}
 	for _, p := range points {
 		ch.X.Ticks = append(ch.X.Ticks, document.Tick{At: p.Size, Label: p.Value})

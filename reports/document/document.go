@@ -158,13 +158,16 @@ func (t *Table) With(keep func(c *Column) bool) *Table {
 	return kept
 }
 
-// Span is where the group of columns that begins at a place ends.
-func (t *Table) Span(from int) int {
-	group, to := t.Columns[from].Group, from+1
-	for to < len(t.Columns) && group != "" && t.Columns[to].Group == group {
-		to++
+// Groups are the columns, those of one group that follow each other together.
+func (t *Table) Groups() (all [][]Column) {
+	for i, c := range t.Columns {
+		if i > 0 && c.Group != "" && c.Group == t.Columns[i-1].Group {
+			all[len(all)-1] = append(all[len(all)-1], c)
+		} else {
+			all = append(all, []Column{c})
+		}
 	}
-	return to
+	return all
 }
 
 // Has reports whether a cell begins with a mark, such as ~ or -, or has a style with that mark, which a note then
@@ -184,26 +187,15 @@ type Chart struct {
 	Says           []string     // texts below the chart
 }
 
-// Axis is an axis of a chart. It begins and ends where its values do, or at From and To if they are set.
-// Text writes a value; nil: values are nanoseconds. Ticks are its labels; nil: round values.
+// Axis is an axis of a chart. It begins and ends where its values do, or at From and To if they are set. A linear one
+// begins at 0, and Log has a power of ten at each step. Ticks are its labels; nil: round values, which Text writes.
 type Axis struct {
 	Label    string
-	Scale    Scale
+	Log      bool
 	From, To float64
 	Text     func(float64) string
 	Ticks    []Tick
 }
-
-// Scale says how an axis is divided. A linear one begins at 0. Log has a power of ten at each step, and
-// Nines one more nine of a percentile: 0, 90, 99, 99.9.
-type Scale int
-
-// Scales.
-const (
-	Linear Scale = iota
-	Log
-	Nines
-)
 
 // Tick is a label of an axis.
 type Tick struct {

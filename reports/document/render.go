@@ -19,6 +19,9 @@ type Terminal struct {
 	Width int  // columns; a table that has no room leaves out columns, and says which
 	Color bool // styles are shown as colors, too
 	Full  bool // sections that are folded are written, too
+
+	out  *bytes.Buffer
+	less int // rows that a table leaves out if it can do without them
 }
 
 // narrowest is the width below which nothing is made narrower. A first screen has at most longest lines and one with
@@ -27,30 +30,27 @@ const narrowest, usual, longest = 40, 80, 34
 
 // Write writes the document as text.
 func (t Terminal) Write(w io.Writer, d *Document) error {
-	var text bytes.Buffer
-	t.Width = max(t.Width, narrowest)
-	t.write(&text, d, 0)
-	lines := func() int { return bytes.Count(text.Bytes(), []byte("\n")) }
+	t.out, t.Width = new(bytes.Buffer), max(t.Width, narrowest)
+	t.document(d)
+	lines := func() int { return bytes.Count(t.out.Bytes(), []byte("\n")) }
 	if all := lines(); t.Width >= usual && !t.Full {
-		for less := 2; lines() > longest && less < all; less++ { // one would not do: a line or more name them
-			text.Reset()
-			t.write(&text, d, less)
+		for t.less = 2; lines() > longest && t.less < all; t.less++ { // one would not do: a line or more name them
+			t.out.Reset()
+			t.document(d)
 		}
 	}
-	if _, err := w.Write(text.Bytes()); err != nil {
+	if _, err := w.Write(t.out.Bytes()); err != nil {
 		return fmt.Errorf("write text: %w", err)
 	}
 	return nil
 }
 
-// write writes the document, with so many rows less of a table that can do without them.
-func (t Terminal) write(w io.Writer, d *Document, less int) {
-	out := &textWriter{w, t, less}
+func (t *Terminal) document(d *Document) {
 	if d.Title != "" {
-		out.wrap(Strong, "", 0, d.Title)
+		t.wrap(Strong, "", 0, d.Title)
 	}
 	for _, f := range d.Facts {
-		out.wrap(Plain, "", 2, f)
+		t.wrap(Plain, "", 2, f)
 	}
 	for i := range d.Sections {
 		if s := &d.Sections[i]; t.Full || !s.Fold {
@@ -58,61 +58,48 @@ func (t Terminal) write(w io.Writer, d *Document, less int) {
 			// follow each other.
 			_, own := heading(s)
 			if (i > 0 || len(s.Says) == 0) && (len(s.Says) > 0 || s.Fold || own) {
-				fmt.Fprintln(out.out)
+				fmt.Fprintln(t.out)
 			}
-			out.section(s)
+			t.section(s)
 		}
 	}
-}
-
-type textWriter struct {
-	out io.Writer // a buffer
-	Terminal
-	less int // rows to leave out
 }
 
 // codes are the terminal's parameters of "select graphic rendition".
 var codes = map[Style]string{Strong: "1", Bad: "31", Warn: "33", Faint: "2", Best: "32"}
 
-func (w *textWriter) paint(style Style, s string) string {
-	if code := codes[style]; w.Color && code != "" && s != "" {
+func (t *Terminal) paint(style Style, s string) string {
+	if code := codes[style]; t.Color && code != "" && s != "" {
 		return "\x1b[" + code + "m" + s + "\x1b[0m"
 	}
 	return s
 }
 
-func (w *textWriter) wrap(style Style, lead string, indent int, text string) {
+func (t *Terminal) wrap(style Style, lead string, indent int, text string) {
 	if style == Command { // a shell gets it as it is
-		fmt.Fprintln(w.out, "    "+words.OneLine(text))
+		fmt.Fprintln(t.out, "    "+words.OneLine(text))
 		return
 	}
-	for _, line := range words.Wrap(words.OneLine(lead), words.OneLine(text), indent, w.Width) {
-		fmt.Fprintln(w.out, w.paint(style, line))
+	for _, line := range words.Wrap(words.OneLine(lead), words.OneLine(text), indent, t.Width) {
+		fmt.Fprintln(t.out, t.paint(style, line))
 	}
 }
 
-func (w *textWriter) section(s *Section) {
+func (t *Terminal) section(s *Section) {
 	for _, said := range s.Says {
-		w.wrap(said.Style, "  ", 2+min(len(said.Lead), 5), said.text())
+		t.wrap(said.Style, "  ", 2+min(len(said.Lead), 5), said.text())
 	}
 	if s.Table != nil && len(s.Table.Rows) > 0 {
 		if len(s.Says) > 0 {
-			fmt.Fprintln(w.out)
+			fmt.Fprintln(t.out)
 		}
-		w.table(s)
+		t.table(s)
 	} else if len(s.Says) == 0 && s.Title != "" {
-		w.wrap(Strong, strings.ToUpper(s.Title)+"  ", 2, s.Lead)
+		t.wrap(Strong, strings.ToUpper(s.Title)+"  ", 2, s.Lead)
 	}
 	for _, n := range s.Notes {
-		w.wrap(n.Style, "", 2, n.text())
+		t.wrap(n.Style, "", 2, n.text())
 	}
-}
-
-// grid is a table with the columns that there is room for.
-type grid struct {
-	*Table
-	widths []int
-	marked []bool // columns with a best value
 }
 
 // longestTitle is how long a title is at most that is in the place of the first column's.
@@ -124,29 +111,69 @@ func heading(s *Section) (title string, own bool) {
 	return title, title != "" && (s.Lead != "" || utf8.RuneCountInString(title) > longestTitle)
 }
 
-// table writes the table.
-func (w *textWriter) table(s *Section) {
+// table writes the columns and rows that there is room for, and the names of the others.
+func (t *Terminal) table(s *Section) {
 	title, own := heading(s)
 	if own {
-		w.wrap(Strong, title+"  ", 2, s.Lead)
+		t.wrap(Strong, title+"  ", 2, s.Lead)
 		title = ""
 	}
-	g, dropped := w.fitted(s.Table, title)
+	g, dropped := t.fitted(s.Table, title)
 	for _, line := range g.heads() {
-		fmt.Fprintln(w.out, w.paint(Strong, line))
+		fmt.Fprintln(t.out, t.paint(Strong, line))
 	}
-	w.rows(&g)
+	shown, group := len(g.Rows), ""
+	if g.Least > 0 {
+		shown = min(shown, max(g.Least, shown-t.less))
+	}
+	for n := range shown {
+		r := &g.Rows[n]
+		if r.Group != group {
+			t.wrap(Plain, "", 2, r.Group)
+			group = r.Group
+		}
+		t.row(g, r)
+		if r.Remark != "" {
+			t.wrap(Faint, "    ", 4, r.Remark)
+		}
+	}
+	if left := g.Rows[shown:]; len(left) > 0 {
+		var names []string
+		for _, r := range left {
+			names = append(names, r.Cells[0].Text)
+		}
+		t.wrap(Faint, "", 2, fmt.Sprintf("%d more with --full: %s", len(left), strings.Join(names, ", ")))
+	}
 	if len(dropped) > 0 {
-		w.wrap(Faint, "", 2, fmt.Sprintf("%d columns have no room for: %s", w.Width, strings.Join(dropped, ", ")))
+		t.wrap(Faint, "", 2, fmt.Sprintf("%d columns have no room for: %s", t.Width, strings.Join(dropped, ", ")))
 	}
 }
 
+// grid is a table with the columns that there is room for.
+type grid struct {
+	*Table
+	widths []int
+}
+
+// shortestText is how wide a text in the last column is at least. It is broken into lines.
+const shortestText = 20
+
 // fitted is the table with the columns that there is room for, and the names of the others. A title is in the place of
-// that of the first column.
-func (w *textWriter) fitted(t *Table, title string) (g grid, dropped []string) {
-	g.Table = t.With(func(c *Column) bool { return !c.Page })
+// that of the first column. Cells are one line, and the best have their mark.
+func (t *Terminal) fitted(of *Table, title string) (g *grid, dropped []string) {
+	g = &grid{Table: of.With(func(c *Column) bool { return !c.Page })}
 	g.Columns[0].Title = cmp.Or(title, g.Columns[0].Title)
-	for g.measure() > w.Width {
+	for i := range g.Columns {
+		marked := slices.ContainsFunc(g.Rows, func(r Row) bool { return Marks[r.Cells[i].Style] != "" })
+		for _, r := range g.Rows {
+			c := &r.Cells[i]
+			if c.Text = words.OneLine(c.Text); marked {
+				c.Text += cmp.Or(Marks[c.Style], " ")
+			}
+		}
+	}
+	width := g.measure()
+	for ; width > t.Width; width = g.measure() {
 		rank := slices.MaxFunc(g.Columns, func(a, b Column) int { return a.Rank - b.Rank }).Rank
 		if rank == 0 {
 			break
@@ -158,82 +185,32 @@ func (w *textWriter) fitted(t *Table, title string) (g grid, dropped []string) {
 			return c.Rank != rank
 		})
 	}
-	if last := len(g.Columns) - 1; g.width() > w.Width && g.Columns[last].Left {
-		g.widths[last] = max(shortestText, g.widths[last]-g.width()+w.Width)
+	if last := len(g.Columns) - 1; width > t.Width && g.Columns[last].Left {
+		g.widths[last] = max(shortestText, g.widths[last]-width+t.Width)
 	}
 	return g, dropped
 }
 
-// rows writes the rows that there is room for, and the names of the others.
-func (w *textWriter) rows(g *grid) {
-	shown, group := len(g.Rows), ""
-	if g.Least > 0 {
-		shown = min(shown, max(g.Least, shown-w.less))
-	}
-	for n := range shown {
-		r := &g.Rows[n]
-		if r.Group != group {
-			w.wrap(Plain, "", 2, r.Group)
-			group = r.Group
-		}
-		w.row(g, r)
-		if r.Remark != "" {
-			w.wrap(Faint, "    ", 4, r.Remark)
-		}
-	}
-	if left := g.Rows[shown:]; len(left) > 0 {
-		var names []string
-		for _, r := range left {
-			names = append(names, r.Cells[0].Text)
-		}
-		w.wrap(Faint, "", 2, fmt.Sprintf("%d more with --full: %s", len(left), strings.Join(names, ", ")))
-	}
-}
-
-// shortestText is how wide a text in the last column is at least. It is broken into lines.
-const shortestText = 20
-
 // measure sets the widths of the columns, and returns that of the table.
 func (g *grid) measure() int {
-	g.widths, g.marked = nil, nil
+	g.widths = make([]int, len(g.Columns))
 	for i, c := range g.Columns {
-		marked := func(r Row) bool { return Marks[r.Cells[i].Style] != "" }
-		g.widths, g.marked = append(g.widths, 0), append(g.marked, slices.ContainsFunc(g.Rows, marked))
-		for _, line := range strings.Split(c.Title, "\n") {
+		for line := range strings.SplitSeq(c.Title, "\n") {
 			g.widths[i] = max(g.widths[i], utf8.RuneCountInString(words.OneLine(line)))
 		}
 		for _, r := range g.Rows {
-			g.widths[i] = max(g.widths[i], utf8.RuneCountInString(g.text(r.Cells, i)))
+			g.widths[i] = max(g.widths[i], utf8.RuneCountInString(r.Cells[i].Text))
 		}
 	}
-	for from := 0; from < len(g.Columns); { // a group's title may be wider than its columns
-		to, group := g.Span(from), words.OneLine(g.Columns[from].Group)
-		need := utf8.RuneCountInString(group) + 1
-		for at := from; at < to; at++ {
-			need -= g.widths[at] + 1
+	sum, at := -1, 0
+	for _, group := range g.Groups() {
+		width := len(group) - 1
+		for i := range group {
+			width += g.widths[at+i]
 		}
-		if need > 0 && group != "" {
-			g.widths[from] += need
-		}
-		from = to
-	}
-	return g.width()
-}
-
-// text is what a cell shows: its text with a star if it is the best of its column, or with room for one.
-func (g *grid) text(cells []Cell, column int) string {
-	text, mark := words.OneLine(cells[column].Text), Marks[cells[column].Style]
-	if g.marked[column] {
-		return text + cmp.Or(mark, " ")
-	}
-	return text
-}
-
-// width is that of the table.
-func (g *grid) width() int {
-	sum := -1
-	for _, width := range g.widths {
-		sum += width + 1
+		wide := max(width, utf8.RuneCountInString(words.OneLine(group[0].Group))) // wider than its columns
+		g.widths[at] += wide - width
+		sum, at = sum+wide+1, at+len(group)
 	}
 	return sum
 }
@@ -247,19 +224,18 @@ func (g *grid) heads() []string {
 		}
 		lines[n] += strings.Repeat(" ", at-utf8.RuneCountInString(lines[n])) + text
 	}
-	for from, at := 0, 0; from < len(g.Columns); {
-		to, begin, tall := g.Span(from), at, 1
-		for k := from; k < to; k++ {
-			parts := strings.Split(g.Columns[k].Title, "\n")
+	column, at := 0, 0
+	for _, group := range g.Groups() {
+		begin, tall := at, 1
+		for _, c := range group {
+			parts := strings.Split(c.Title, "\n")
 			for n, part := range parts {
-				put(len(parts)-1-n, at, words.Align(words.OneLine(part), g.widths[k], g.Columns[k].Left))
+				put(len(parts)-1-n, at, words.Align(words.OneLine(part), g.widths[column], c.Left))
 			}
-			tall, at = max(tall, len(parts)), at+g.widths[k]+1
+			tall, at, column = max(tall, len(parts)), at+g.widths[column]+1, column+1
 		}
-		if group := words.OneLine(g.Columns[from].Group); group != "" {
-			put(tall, begin+max(0, at-1-begin-utf8.RuneCountInString(group))/2, group)
-		}
-		from = to
+		title := words.OneLine(group[0].Group)
+		put(tall, begin+max(0, at-1-begin-utf8.RuneCountInString(title))/2, title)
 	}
 	slices.Reverse(lines)
 	for i := range lines {
@@ -269,24 +245,24 @@ func (g *grid) heads() []string {
 }
 
 // row writes a row. A text in the last column may need several lines.
-func (w *textWriter) row(g *grid, r *Row) {
+func (t *Terminal) row(g *grid, r *Row) {
 	line, indent := "", 0
 	for i, c := range r.Cells {
-		text := g.text(r.Cells, i)
-		if i == len(r.Cells)-1 && utf8.RuneCountInString(text) > g.widths[i] {
-			for n, part := range words.Wrap("", text, 0, g.widths[i]) {
+		if i == len(r.Cells)-1 && utf8.RuneCountInString(c.Text) > g.widths[i] {
+			for n, part := range words.Wrap("", c.Text, 0, g.widths[i]) {
 				if n > 0 {
 					line = strings.Repeat(" ", indent)
 				}
-				fmt.Fprintln(w.out, strings.TrimRight(line+w.paint(c.Style, part), " "))
+				fmt.Fprintln(t.out, strings.TrimRight(line+t.paint(c.Style, part), " "))
 			}
 			return
 		}
 		// Spaces have no color, so that those at the end can be cut off.
-		line += strings.Replace(words.Align(text, g.widths[i], g.Columns[i].Left), text, w.paint(c.Style, text), 1) + " "
+		aligned := words.Align(c.Text, g.widths[i], g.Columns[i].Left)
+		line += strings.Replace(aligned, c.Text, t.paint(c.Style, c.Text), 1) + " "
 		indent += g.widths[i] + 1
 	}
-	fmt.Fprintln(w.out, strings.TrimRight(line, " "))
+	fmt.Fprintln(t.out, strings.TrimRight(line, " "))
 }
 
 // WriteMarkdown writes the document for a pull request or the summary of a step in CI.

@@ -33,7 +33,7 @@ func overTime(r *results.Run, n reports.Names) (all []document.Chart) {
 		}
 	}
 	low = min(low, high)
-	y := document.Axis{Scale: document.Log, From: low, To: max(high, 10*low)}
+	y := document.Axis{Log: true, From: low, To: max(high, 10*low), Text: nanoseconds}
 	name := func(c *results.Cell) string { return n.Part(c.Model, c.Engine) }
 	for _, cs := range results.Grouped(drawn, name) {
 		all = append(all, timeChart(name(cs[0]), cs, y))
@@ -108,8 +108,8 @@ func percentiles(cells []*results.Cell, n reports.Names) document.Section {
 // lowestDrawn is where a curve begins. The fastest operations are those that client delay covers nearly whole.
 const lowestDrawn = 0.1
 
-// curveOf has the times at results.QuantileShares. Its last point is the slowest operation. It ends where operations
-// were dropped, and is empty if there are too few for a p99.
+// curveOf has the times at results.QuantileShares: X is the number of nines, 1 for 90% and 2 for 99%. Its last point is
+// the slowest operation. It ends where operations were dropped, and is empty if there are too few for a p99.
 func curveOf(row *trials.Row) (points []document.Point) {
 	if row.Count < results.EnoughFor(0.99) {
 		return nil
@@ -128,7 +128,7 @@ func curveOf(row *trials.Row) (points []document.Point) {
 			break
 		}
 		if share = min(share, 1-1/float64(row.Count)); share >= lowestDrawn {
-			points = append(points, document.Point{X: 100 * share, Y: max(1, ns)})
+			points = append(points, document.Point{X: -math.Log10(1 - share), Y: max(1, ns)})
 		}
 	}
 	return points
@@ -138,7 +138,10 @@ func curveOf(row *trials.Row) (points []document.Point) {
 func percentileChart(title string, curves []document.Line) document.Chart {
 	ch := document.Chart{
 		Title: title, Summary: "Latency of " + title + " by percentile.", Lines: curves,
-		X: document.Axis{Label: "percentile", Scale: document.Nines, To: 99}, Y: document.Axis{Scale: document.Log},
+		X: document.Axis{Label: "percentile", To: 2}, Y: document.Axis{Log: true, Text: nanoseconds},
+	}
+	for nines, label := range []string{"0", "90", "99", "99.9", "99.99", "99.999", "99.9999", "99.99999"} {
+		ch.X.Ticks = append(ch.X.Ticks, document.Tick{At: float64(nines), Label: label})
 	}
 	for _, l := range curves {
 		ch.X.To = max(ch.X.To, l.Points[len(l.Points)-1].X)
@@ -155,9 +158,6 @@ type chart struct {
 	Across, Up    scale
 	Lines         []line
 }
-
-// Drawn is the height of the area of the lines.
-func (ch *chart) Drawn() float64 { return ch.Bottom - ch.Top }
 
 // line is one line. It is interrupted where there is nothing to show.
 type line struct {
@@ -190,13 +190,9 @@ func (p *palette) series(name string) int {
 
 // scale is an axis of a chart: where a value is, and its ticks, which are places.
 type scale struct {
-	at    func(float64) float64
+	At    func(float64) float64
 	Ticks []document.Tick
 }
-
-// Place is where a value is, and Wide how far apart two values are.
-func (s scale) Place(v float64) float64    { return s.at(v) }
-func (s scale) Wide(of [2]float64) float64 { return s.at(of[1]) - s.at(of[0]) }
 
 // labelRoom is the least distance between two labels of an axis that has its own.
 const labelRoom = 44
@@ -211,9 +207,7 @@ func newScale(a *document.Axis, values []float64, from, to float64) scale {
 	}
 	even := func(v float64) float64 { return v } // on which values that are equally far apart have even distances
 	switch {
-	case a.Scale == document.Nines:
-		even = ninesOf
-	case a.Scale == document.Log:
+	case a.Log:
 		if a.From == a.To { // whole decades
 			low = math.Pow(10, math.Floor(math.Log10(max(low, 1e-9))))
 			high = max(10*low, math.Pow(10, math.Ceil(math.Log10(max(high, 1e-9)))))
@@ -224,9 +218,9 @@ func newScale(a *document.Axis, values []float64, from, to float64) scale {
 			high = 1
 		}
 	}
-	s := scale{at: func(v float64) float64 { return from + (even(v)-even(low))/(even(high)-even(low))*(to-from) }}
+	s := scale{At: func(v float64) float64 { return from + (even(v)-even(low))/(even(high)-even(low))*(to-from) }}
 	for _, t := range ticksOf(a, low, high) {
-		at := s.at(t.At)
+		at := s.At(t.At)
 		if last := len(s.Ticks) - 1; a.Ticks == nil || last < 0 || math.Abs(at-s.Ticks[last].At) >= labelRoom {
 			s.Ticks = append(s.Ticks, document.Tick{At: at, Label: words.OneLine(t.Label)})
 		}
@@ -236,14 +230,10 @@ func newScale(a *document.Axis, values []float64, from, to float64) scale {
 
 // ticksOf are the labels of an axis: its own that are on it, or round values.
 func ticksOf(a *document.Axis, low, high float64) (ticks []document.Tick) {
-	text := a.Text
-	if text == nil {
-		text = nanoseconds
-	}
 	switch {
 	case a.Ticks != nil:
 		return slices.DeleteFunc(slices.Clone(a.Ticks), func(t document.Tick) bool { return t.At < low || t.At > high })
-	case a.Scale == document.Log:
+	case a.Log:
 		steps := []float64{1}
 		if high < 100*low { // too few decades
 			steps = []float64{1, 2, 5}
@@ -251,15 +241,9 @@ func ticksOf(a *document.Axis, low, high float64) (ticks []document.Tick) {
 		for e := math.Floor(math.Log10(low)); e <= math.Log10(high); e++ {
 			for _, step := range steps {
 				if v := step * math.Pow(10, e); v >= low && v <= high*1.001 {
-					ticks = append(ticks, document.Tick{At: v, Label: text(v)})
+					ticks = append(ticks, document.Tick{At: v, Label: a.Text(v)})
 				}
 			}
-		}
-	case a.Scale == document.Nines:
-		for n := 0; float64(n) <= ninesOf(high)+1e-9; n++ {
-			p := 100 * (1 - math.Pow(10, -float64(n)))
-			// The label has as many digits as there are nines, because p may be 99.99…98.
-			ticks = append(ticks, document.Tick{At: p, Label: strconv.FormatFloat(p, 'f', max(0, n-2), 64)})
 		}
 	default:
 		step := math.Pow(10, math.Floor(math.Log10(high)))
@@ -267,14 +251,11 @@ func ticksOf(a *document.Axis, low, high float64) (ticks []document.Tick) {
 			step /= 2
 		}
 		for v := 0.0; v <= high*1.001; v += step {
-			ticks = append(ticks, document.Tick{At: v, Label: text(v)})
+			ticks = append(ticks, document.Tick{At: v, Label: a.Text(v)})
 		}
 	}
 	return ticks
 }
-
-// ninesOf is the place of a percentile on the axis: 0 for 0%, 1 for 90%, 2 for 99%.
-func ninesOf(percentile float64) float64 { return -math.Log10(1 - percentile/100) }
 
 // nanoseconds writes a label of an axis.
 func nanoseconds(ns float64) string {
@@ -283,22 +264,8 @@ func nanoseconds(ns float64) string {
 	return strconv.FormatFloat(ns/math.Pow(1000, float64(u)), 'g', 6, 64) + " " + units[u]
 }
 
-// draw draws a chart as large as those of pages are. It returns nil if there is nothing to draw.
-func draw(d *document.Chart, colors *palette) *chart {
-	ch := &chart{
-		Chart: d, Width: chartWidth, Height: chartHeight,
-		Left: marginLeft, Right: chartWidth - marginRight, Top: marginTop,
-	}
-	ch.Bottom = ch.Height - marginBottom
-	if slices.ContainsFunc(d.Marks, func(m document.Tick) bool { return m.Label != "" }) {
-		ch.Top += 10
-	}
-	return ch.plot(colors)
-}
-
-// plot draws the lines within the bounds of the chart. It returns nil if there is nothing to draw.
-func (ch *chart) plot(colors *palette) *chart {
-	d := ch.Chart
+// draw draws a chart of a size, with room for a title at its top. It returns nil if there is nothing to draw.
+func draw(d *document.Chart, colors *palette, width, height, top float64) *chart {
 	var xs, ys []float64
 	for _, l := range d.Lines {
 		for _, p := range l.Points {
@@ -310,18 +277,25 @@ func (ch *chart) plot(colors *palette) *chart {
 	if len(xs) == 0 {
 		return nil
 	}
+	ch := &chart{
+		Chart: d, Width: width, Height: height,
+		Left: marginLeft, Right: width - marginRight, Top: top, Bottom: height - marginBottom,
+	}
+	if slices.ContainsFunc(d.Marks, func(m document.Tick) bool { return m.Label != "" }) {
+		ch.Top += 10
+	}
 	ch.Across, ch.Up = newScale(&d.X, xs, ch.Left, ch.Right), newScale(&d.Y, ys, ch.Bottom, ch.Top)
 	for _, l := range d.Lines {
 		of := line{Name: l.Name, Series: colors.series(l.Name)}
 		var points []string // of a segment
 		for _, p := range append(slices.Clone(l.Points), document.Point{Y: math.NaN()}) {
-			if math.IsNaN(p.Y) || d.Y.Scale == document.Log && p.Y <= 0 {
+			if math.IsNaN(p.Y) || d.Y.Log && p.Y <= 0 {
 				if len(points) > 0 {
 					of.Segments, points = append(of.Segments, strings.Join(points, " ")), nil
 				}
 				continue
 			}
-			points = append(points, fmt.Sprintf("%.1f,%.1f", ch.Across.at(p.X), ch.Up.at(p.Y)))
+			points = append(points, fmt.Sprintf("%.1f,%.1f", ch.Across.At(p.X), ch.Up.At(p.Y)))
 			if p.Text != "" {
 				of.Dots = append(of.Dots, p)
 			}

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -27,17 +28,17 @@ func TestCurveOf(t *testing.T) {
 	}
 	got := curve(trial(n, 10), trial(n, 20), trial(n, 900))
 	last := got[len(got)-1]
-	if want := (document.Point{X: 10, Y: 40}); got[0] != want {
+	if want := (document.Point{X: -math.Log10(0.9), Y: 40}); got[0] != want {
 		t.Errorf("it begins with %+v", got[0])
 	}
-	if want := (document.Point{X: 100 * (1 - 1/float64(3*n)), Y: float64(20 * (len(shares) - 1))}); last != want {
+	if want := (document.Point{X: -math.Log10(1 - (1 - 1/float64(3*n))), Y: float64(20 * (len(shares) - 1))}); last != want {
 		t.Errorf("it ends with %+v, want %+v", last, want)
 	}
 	dropped := trial(n, 10)
 	for i := slices.Index(shares, 0.9); i < len(shares); i++ {
 		dropped.Ops["list"].Quantiles[i] = results.NeverEnded
 	}
-	if got = curve(dropped); got[len(got)-1].X != 85 {
+	if got = curve(dropped); math.Abs(got[len(got)-1].X+math.Log10(0.15)) > 1e-9 {
 		t.Errorf("of dropped operations %v", got)
 	}
 	if got = curve(&results.Cell{Verdict: results.OK, Ops: map[string]results.Op{"list": {Count: n}}}); len(got) > 0 {

@@ -41,7 +41,7 @@ func swept(t testing.TB) Source {
 // table next to it has the values.
 func TestGrowthIsDrawn(t *testing.T) {
 	s := swept(t)
-	v := viewOf(s)
+	v := runView(s)
 	at := slices.IndexFunc(v.Sections, func(v sectionView) bool { return v.ID == "growth" })
 	if at < 0 || len(v.Sections[at].Charts) != 1 || len(v.Sections[at].Legend) != 2 {
 		t.Fatalf("growth %+v", v.Sections)
@@ -50,7 +50,7 @@ func TestGrowthIsDrawn(t *testing.T) {
 	var dots []document.Point // their places
 	for _, l := range ch.Lines {
 		for _, d := range l.Dots {
-			dots = append(dots, document.Point{X: ch.Across.Place(d.X), Y: ch.Up.Place(d.Y)})
+			dots = append(dots, document.Point{X: ch.Across.At(d.X), Y: ch.Up.At(d.Y)})
 		}
 	}
 	if len(dots) != 6 || len(ch.Across.Ticks) != 3 || dots[0].Y != dots[2].Y || dots[3].Y <= dots[5].Y {

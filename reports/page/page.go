@@ -38,19 +38,33 @@ const HTMLFile = "report.html"
 func Write(w io.Writer, s Source) error {
 	d := reports.Of(s.Run, s.By)
 	addCharts(d, &s)
-	if len(s.Others) > 0 {
-		if about := s.differences(); len(about.Says) > 0 {
-			d.Sections = append(d.Sections, about)
+	about := document.Section{
+		ID: "differences", Title: "Settings that differ",
+		Lead: "Their effect is in the differences between the models and engines, too.",
+	}
+	side := func(s Source) compare.Side { return compare.Side{Name: s.Name, Runs: []*results.Run{s.Run}} }
+	for _, other := range s.Others {
+		all, _ := compare.Differences(side(s), side(other), false)
+		for _, d := range all {
+			about.Say(document.Plain, "", d)
 		}
 	}
-	return render(w, d, sectionView{
-		Section: &document.Section{ID: "provenance", Title: "Repeat it"},
-		Made:    &provenance{s.Run, s.repeat(), reports.NamesIn(s.Run)},
+	if len(about.Says) > 0 {
+		d.Sections = append(d.Sections, about)
+	}
+	made := &provenance{Run: s.Run, Names: reports.NamesIn(s.Run)}
+	for _, of := range append([]Source{s}, s.Others...) {
+		made.Repeat = append(made.Repeat, "mailbench run --from "+shellquote.Join(cmp.Or(of.Name, "DIR")))
+	}
+	v := viewOf(d)
+	v.Sections = append(v.Sections, sectionView{
+		Section: &document.Section{ID: "provenance", Title: "Repeat it"}, Made: made,
 	})
+	return v.write(w)
 }
 
 // Document writes a document as a page.
-func Document(w io.Writer, d *document.Document) error { return render(w, d) }
+func Document(w io.Writer, d *document.Document) error { return viewOf(d).write(w) }
 
 //go:embed *.tmpl
 var templateFiles embed.FS
@@ -74,24 +88,8 @@ var templates = template.Must(template.New("page").Funcs(template.FuncMap{
 	"style":   func() template.CSS { return template.CSS(style) },
 }).ParseFS(templateFiles, "*.tmpl"))
 
-// render writes the page of a document, with more sections at its end. Colors of lines are the same on all of it.
-func render(w io.Writer, d *document.Document, more ...sectionView) error {
-	v := &view{Document: d}
-	var colors palette
-	ids := map[string]int{}
-	for i := range d.Sections {
-		s := sectionView{Section: &d.Sections[i]}
-		if ids[s.ID]++; ids[s.ID] > 1 { // places of a page have names of their own
-			s.Place = fmt.Sprint("-", ids[s.ID])
-		}
-		if s.Table != nil {
-			s.Groups = s.groups()
-			s.axis()
-		}
-		s.draw(&colors)
-		v.Sections = append(v.Sections, s)
-	}
-	v.Sections = append(v.Sections, more...)
+func (v *view) write(w io.Writer) error {
+	v.After = slices.IndexFunc(v.Sections, func(s sectionView) bool { return s.Fold || s.Made != nil })
 	var text strings.Builder
 	if err := templates.ExecuteTemplate(&text, "page", v); err != nil {
 		return fmt.Errorf("make page: %w", err)
@@ -108,50 +106,12 @@ func render(w io.Writer, d *document.Document, more ...sectionView) error {
 	return nil
 }
 
-// view is a page: a document, with its sections as they are shown.
-type view struct {
-	*document.Document
-	Sections []sectionView
-}
-
-// After is the first section that is not on the first screen, before which their list is.
-func (v *view) After() int {
-	at := slices.IndexFunc(v.Sections, func(s sectionView) bool { return !s.First() })
-	if at < 0 {
-		return len(v.Sections)
-	}
-	return at
-}
-
 // Source is a run and what a page shows of it.
 type Source struct {
 	Name   string // folder of the run, as a command can name it; "": not known
 	Run    *results.Run
 	By     ranking.Metric // by which models are ranked; "": the default
 	Others []Source       // runs that Together has added
-}
-
-// repeat are the commands that repeat the runs.
-func (s *Source) repeat() (all []string) {
-	for _, of := range append([]Source{*s}, s.Others...) {
-		all = append(all, "mailbench run --from "+shellquote.Join(cmp.Or(of.Name, "DIR")))
-	}
-	return all
-}
-
-// differences are the settings in which runs that are shown together differ from the first.
-func (s *Source) differences() document.Section {
-	about := document.Section{
-		ID: "differences", Title: "Settings that differ", Lead: "Their effect is in the differences between the models and engines, too.",
-	}
-	side := func(s Source) compare.Side { return compare.Side{Name: s.Name, Runs: []*results.Run{s.Run}} }
-	for _, other := range s.Others {
-		all, _ := compare.Differences(side(*s), side(other), false)
-		for _, d := range all {
-			about.Say(document.Plain, "", d)
-		}
-	}
-	return about
 }
 
 // Together is several runs as one, with models on engines next to each other. Its error says that two of them have the
@@ -194,7 +154,7 @@ func digests(r *results.Run) string {
 // provenance is how a run was made.
 type provenance struct {
 	*results.Run
-	Repeat []string
+	Repeat []string // commands
 	Names  reports.Names
 }
 

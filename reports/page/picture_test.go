@@ -40,11 +40,7 @@ var pictureTemplate = template.Must(template.Must(templates.Clone()).Parse(pictu
 // drawPicture draws percentile curves as an SVG file that needs nothing else, with the key in the upper left.
 func drawPicture(w io.Writer, title string, curves []document.Line) error {
 	d := percentileChart(title, curves)
-	ch := &chart{
-		Chart: &d, Width: pictureWidth, Height: pictureHeight,
-		Left: marginLeft, Right: pictureWidth - marginRight, Top: titleHeight, Bottom: pictureHeight - marginBottom,
-	}
-	ch.plot(&palette{})
+	ch := draw(&d, &palette{}, pictureWidth, pictureHeight, titleHeight)
 	p := struct {
 		*chart
 		Keys []pictureKey

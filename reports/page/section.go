@@ -1,70 +1,71 @@
 package page
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
 	"github.com/mailbench/mailbench/reports/document"
 )
 
+// view is a page: a document, with its sections as they are shown.
+type view struct {
+	*document.Document
+	Sections []sectionView
+	After    int // the first section that is not on the first screen, before which their list is; -1: none
+}
+
 // sectionView is a section of a document as the template shows it.
 type sectionView struct {
 	*document.Section
-	Place    string          // what its name ends with
-	Groups   []span          // titles over several columns; none if no column has one
-	Ticks    []document.Tick // of the axis of ranges, in the units of rangeWidth
-	Drawn    string          // explains ranges or shades
-	Min, Max float64         // values beyond these are drawn there, with an arrow
-	ranges   scale           // the axis of ranges
+	Place    string              // what its name ends with
+	Groups   [][]document.Column // nil if no column has a group
+	Axis     scale               // of ranges, in the units of rangeWidth
+	Drawn    string              // explains ranges or shades
+	Min, Max float64             // values beyond these are drawn there, with an arrow
 	Charts   []chart
-	Legend   []line
+	Legend   []line // each name once
 	Made     *provenance
 }
 
-// First reports whether the section is on the first screen.
-func (v *sectionView) First() bool { return !v.Fold && v.Made == nil }
-
-// Listed reports whether the list of sections has this one.
-func (v *sectionView) Listed() bool { return v.Title != "" && (v.Open || !v.First()) && v.Place == "" }
-
-// span is a title over several columns.
-type span struct {
-	Text  string
-	Width int
+// viewOf is the page of a document. Colors of lines are the same on all of it.
+func viewOf(d *document.Document) *view {
+	v := &view{Document: d}
+	var colors palette
+	ids := map[string]int{}
+	for i := range d.Sections {
+		s := sectionView{Section: &d.Sections[i]}
+		if ids[s.ID]++; ids[s.ID] > 1 { // places of a page have names of their own
+			s.Place = fmt.Sprint("-", ids[s.ID])
+		}
+		if s.Table != nil {
+			if slices.ContainsFunc(s.Table.Columns, func(c document.Column) bool { return c.Group != "" }) {
+				s.Groups = s.Table.Groups()
+			}
+			s.axis()
+		}
+		for k := range s.Section.Charts {
+			ch := draw(&s.Section.Charts[k], &colors, chartWidth, chartHeight, marginTop)
+			if ch == nil {
+				continue
+			}
+			s.Charts = append(s.Charts, *ch)
+			for _, l := range ch.Lines {
+				if !slices.ContainsFunc(s.Legend, func(o line) bool { return o.Name == l.Name }) {
+					s.Legend = append(s.Legend, line{Name: l.Name, Series: l.Series})
+				}
+			}
+		}
+		v.Sections = append(v.Sections, s)
+	}
+	return v
 }
 
 // rangeWidth is the width of the chart of ranges.
 const rangeWidth = 300
 
-// groups are the titles over several columns; none if no column has one.
-func (v *sectionView) groups() (all []span) {
-	some := false
-	for from := 0; from < len(v.Table.Columns); {
-		to, group := v.Table.Span(from), v.Table.Columns[from].Group
-		all, some = append(all, span{group, to - from}), some || group != ""
-		from = to
-	}
-	if !some {
-		return nil
-	}
-	return all
-}
-
-// Heading is the group of a row, if it is not that of the row before.
-func (v *sectionView) Heading(row int) string {
-	if row > 0 && v.Table.Rows[row-1].Group == v.Table.Rows[row].Group {
-		return ""
-	}
-	return v.Table.Rows[row].Group
-}
-
-// X is the place of a value on the axis of ranges, in the units of rangeWidth.
-func (v *sectionView) X(value float64) float64 { return v.ranges.Place(min(max(value, v.Min), v.Max)) }
-
-// Box is the width of the box of a range.
-func (v *sectionView) Box(r document.Range) float64 {
-	return max(1, v.X(r.ThreeQuarters)-v.X(r.Quarter))
-}
+// X is the place of a value on the axis of ranges.
+func (v *sectionView) X(value float64) float64 { return v.Axis.At(min(max(value, v.Min), v.Max)) }
 
 // farthest is how far an axis of ratios goes from 1, to both sides: a few large ones would leave the others no room.
 const farthest = 2
@@ -72,7 +73,7 @@ const farthest = 2
 // axis is the logarithmic axis of all ranges of the table, and the text that explains ranges or shades.
 func (v *sectionView) axis() {
 	low, high := math.Inf(1), 0.0
-	axis := document.Axis{Scale: document.Log}
+	axis := document.Axis{Log: true, Text: nanoseconds}
 	v.Min, v.Max = 0, math.Inf(1)
 	for _, r := range v.Table.Rows {
 		for i, c := range r.Cells {
@@ -95,23 +96,6 @@ func (v *sectionView) axis() {
 	if high > 0 {
 		const margin = 1.2
 		axis.From, axis.To = max(low, v.Min)/margin, min(high, v.Max)*margin
-		v.ranges = newScale(&axis, nil, 0, rangeWidth)
-		v.Ticks = v.ranges.Ticks
-	}
-}
-
-// draw draws the charts, with a legend that has each name once.
-func (v *sectionView) draw(colors *palette) {
-	for i := range v.Section.Charts {
-		ch := draw(&v.Section.Charts[i], colors)
-		if ch == nil {
-			continue
-		}
-		v.Charts = append(v.Charts, *ch)
-		for _, l := range ch.Lines {
-			if !slices.ContainsFunc(v.Legend, func(o line) bool { return o.Name == l.Name }) {
-				v.Legend = append(v.Legend, line{Name: l.Name, Series: l.Series})
-			}
-		}
+		v.Axis = newScale(&axis, nil, 0, rangeWidth)
 	}
 }

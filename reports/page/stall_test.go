@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"flag"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -96,7 +97,7 @@ phases:
 func distribution(name string, h *latency.Histogram) document.Line {
 	c := document.Line{Name: name}
 	for left := 1.0; left*float64(h.Count()) >= 1; left *= 0.9 {
-		c.Points = append(c.Points, document.Point{X: 100 * (1 - left), Y: float64(h.At(100*(1-left), 0))})
+		c.Points = append(c.Points, document.Point{X: -math.Log10(left), Y: float64(h.At(100*(1-left), 0))})
 	}
 	return c
 }
