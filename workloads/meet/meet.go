@@ -52,8 +52,8 @@ type Segments struct {
 	Timeout time.Duration
 	// Waits is called with a text that says which segment this one waits for, once in a wait that lasts long.
 	Waits func(what string)
+	Part  string // the part of the run that is under way, to which points belong
 
-	part              string       // part of the run; the prefix of its points of barriers
 	lost              map[int]bool // segments that were late once: this one does not wait for them again
 	store             drivers.Store
 	session           drivers.Session
@@ -66,13 +66,11 @@ func (s *Segments) Join(ctx context.Context, open func(ctx context.Context) (dri
 	if s.store, err = open(ctx); err != nil {
 		return err
 	}
-	if err = s.join(ctx); err != nil {
-		return errors.Join(fmt.Errorf("meet the other segments: %w", err), s.Close())
-	}
-	return nil
-}
-
-func (s *Segments) join(ctx context.Context) error {
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("meet the other segments: %w", err), s.Close())
+		}
+	}()
 	schema, err := schemas.Parse("marks.yaml", schemaText)
 	if err != nil {
 		return err
@@ -117,11 +115,8 @@ func (s *Segments) join(ctx context.Context) error {
 // made reports whether the table of marks is there and whole.
 func (s *Segments) made(ctx context.Context, schema *schemas.Schema) bool {
 	stored, err := s.store.Stored(schema)
-	if err != nil {
-		return false
-	}
-	there, err := s.store.Inspect(ctx, schema.Name)
-	if err != nil {
+	there, inspectErr := s.store.Inspect(ctx, schema.Name)
+	if cmp.Or(err, inspectErr) != nil {
 		return false
 	}
 	missing, err := drivers.Missing(stored, there)
@@ -162,17 +157,15 @@ func (s *Segments) late(segments ...int) error {
 // FirstLost reports whether this segment has waited in vain for the first one, which drops what all have made.
 func (s *Segments) FirstLost() bool { return s.lost[1] }
 
-// Begin begins a part of the run, to which points belong from now on.
-func (s *Segments) Begin(part string) { s.part = part + ": " }
-
 // Barrier waits until all segments have come to the point, and returns in all of them at the
 // same time, as far as their machines' clocks agree. If the clocks differ, all return within
 // a second.
 func (s *Segments) Barrier(ctx context.Context, point string) error {
-	if err := s.note(ctx, s.part+point, ""); err != nil {
+	point = s.Part + ": " + point
+	if err := s.note(ctx, point, ""); err != nil {
 		return err
 	}
-	there, err := s.await(ctx, s.part+point, s.Segment.Of, failedPoint)
+	there, err := s.await(ctx, point, s.Segment.Of, failedPoint)
 	if err != nil {
 		return err
 	}
@@ -187,13 +180,14 @@ func (s *Segments) Barrier(ctx context.Context, point string) error {
 // First calls do in the first segment, and then in the others. It returns an error if says, the
 // data set's namespace, differs from the first segment's.
 func (s *Segments) First(ctx context.Context, point, says string, do func() error) error {
+	point = s.Part + ": " + point
 	if s.Segment.Index == 1 {
 		if err := do(); err != nil {
 			return err
 		}
-		return s.note(ctx, s.part+point, says)
+		return s.note(ctx, point, says)
 	}
-	there, err := s.await(ctx, s.part+point, 1, failedPoint)
+	there, err := s.await(ctx, point, 1, failedPoint)
 	if err != nil {
 		return err
 	}
@@ -206,7 +200,7 @@ func (s *Segments) First(ctx context.Context, point, says string, do func() erro
 
 // Done marks that this segment is done with the part of the run. The first segment waits until every other is, or has
 // left the run. The error is ErrGone if some do not come, and all others are done.
-func (s *Segments) Done(ctx context.Context) error { return s.done(ctx, s.part+"done") }
+func (s *Segments) Done(ctx context.Context) error { return s.done(ctx, s.Part+": done") }
 
 func (s *Segments) done(ctx context.Context, point string) error {
 	if err := s.note(ctx, point, ""); err != nil || s.Segment.Index > 1 {

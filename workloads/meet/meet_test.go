@@ -80,7 +80,7 @@ func TestTogether(t *testing.T) {
 func TestFirstAndDone(t *testing.T) {
 	var done, left atomic.Int32
 	eachSegment(t, 3, func(s *Segments) error {
-		s.Begin("part")
+		s.Part = "part"
 		err := s.First(t.Context(), "tables", "here", func() error {
 			if n := done.Add(1); (n == 1) != (s.Segment.Index == 1) {
 				t.Errorf("segment %d was number %d", s.Segment.Index, n)
@@ -114,7 +114,7 @@ func TestFirstSaysOtherwise(t *testing.T) {
 // others are done.
 func TestFail(t *testing.T) {
 	eachSegment(t, 3, func(s *Segments) error {
-		s.Begin("first")
+		s.Part = "first"
 		if s.Segment.Index == 2 {
 			if err := s.Fail(t.Context(), errors.New("no disk")); err != nil {
 				return err
@@ -122,7 +122,7 @@ func TestFail(t *testing.T) {
 		} else if err := s.Barrier(t.Context(), "a"); !errors.Is(err, ErrGone) || !strings.Contains(err.Error(), "segment 2: no disk") {
 			t.Errorf("segment %d: %v", s.Segment.Index, err)
 		}
-		s.Begin("second")
+		s.Part = "second"
 		if s.Segment.Index == 3 {
 			if err := s.Barrier(t.Context(), "a"); !errors.Is(err, ErrGone) {
 				t.Errorf("in the second part: %v", err)
@@ -181,7 +181,7 @@ func TestLost(t *testing.T) {
 		waits := 0
 		s.Waits = func(string) { waits++ }
 		for _, part := range []string{"first", "second"} {
-			s.Begin(part)
+			s.Part = part
 			if err := s.Barrier(t.Context(), "a"); !errors.Is(err, ErrGone) {
 				t.Errorf("%s: the wait ended with %v", part, err)
 			}
@@ -196,7 +196,7 @@ func TestLost(t *testing.T) {
 // A segment that has left the run is done with all parts.
 func TestLeft(t *testing.T) {
 	eachSegment(t, 2, func(s *Segments) error {
-		s.Begin("part")
+		s.Part = "part"
 		if s.Segment.Index == 2 {
 			return s.Leave(t.Context())
 		}
@@ -212,7 +212,7 @@ func TestCameAndWent(t *testing.T) {
 	for why, ctx := range map[string]context.Context{"context canceled": interrupted, "segment 2 has not come within 200ms": t.Context()} {
 		went := make(chan struct{})
 		eachSegment(t, 2, func(s *Segments) error {
-			s.Begin("part")
+			s.Part = "part"
 			if s.Segment.Index == 1 {
 				defer close(went)
 				s.Timeout = 2 * every

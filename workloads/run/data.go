@@ -40,7 +40,7 @@ func openDataDir(path string) (*dataDir, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &dataDir{path: tmp.Path(), temporary: true, close: tmp.Remove}, nil
+		return &dataDir{path: tmp.Path, temporary: true, close: tmp.Remove}, nil
 	}
 	path, err := filepath.Abs(path)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/elasticinbox"
 	"github.com/mailbench/mailbench/models/oracle"
+	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/drive"
 	"github.com/mailbench/mailbench/workloads/messages"
 	"github.com/mailbench/mailbench/workloads/random"
@@ -76,15 +77,18 @@ func TestDisk(t *testing.T) {
 
 // A schema in the result has the values of its parameters, but for those that the sweep changes.
 func TestSchemaOfSweep(t *testing.T) {
-	for path, left := range map[string]bool{"models.oracle.blob_threshold": true, "models.elasticinbox.blob_threshold": false} {
+	for path, left := range map[string]bool{
+		"models.oracle.blob_threshold": true, "models.elasticinbox.blob_threshold": false,
+	} {
 		s, err := elasticinbox.Model().Schema()
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &results.Run{Sweep: &results.Sweep{Path: path}}
-		addSchema(r, s)
-		if _, has := r.Schemas[0].Parameters["blob_threshold"]; has != left {
-			t.Errorf("swept %s: parameters %v", path, r.Schemas[0].Parameters)
+		r := runner{result: &results.Run{}, config: &Config{Workload: &workloads.Workload{}}}
+		r.config.Workload.Sweep = &workloads.Sweep{Paths: []string{"population.users", path}}
+		r.addSchema(s)
+		if _, has := r.result.Schemas[0].Parameters["blob_threshold"]; has != left {
+			t.Errorf("swept %s: parameters %v", path, r.result.Schemas[0].Parameters)
 		}
 	}
 }

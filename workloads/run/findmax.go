@@ -52,7 +52,7 @@ func defaultObjectives() []results.Objective {
 	}
 }
 
-// maxSearch searches the highest rate of one measured phase, which it executes at the rates of search.Rates.
+// maxSearch searches the highest rate of one measured phase, which it executes at the rates of search.Next.
 type maxSearch struct {
 	*results.Search // the one of the result
 	on              *combination
@@ -87,7 +87,7 @@ func (c *combination) search(ctx context.Context, p *workloads.Phase) (err error
 	s.From = min(cmp.Or(f.From, s.firstRate()), s.Max)
 	r.result.Searches = append(r.result.Searches, *s.Search)
 	s.Search = &r.result.Searches[len(r.result.Searches)-1]
-	for rate := range search.Rates(s.Search) {
+	for rate, more := search.Next(s.Search); more; rate, more = search.Next(s.Search) {
 		var step results.SearchStep
 		err = crash.Guard(func() (err error) { step, err = s.step(ctx, rate); return err })
 		if ctx.Err() == nil && step.Verdict != "" {

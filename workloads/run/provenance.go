@@ -98,21 +98,20 @@ func (r *runner) phases(ctx context.Context, at *point) (all []results.Phase, er
 	return all, nil
 }
 
-// addSchema notes the schema that a model ran with, once.
-func addSchema(r *results.Run, s *schemas.Schema) {
-	if slices.ContainsFunc(r.Schemas, func(have results.Schema) bool { return have.Model == s.Name }) {
+// addSchema notes the schema that a model ran with, once, without the parameters that a sweep changes.
+func (r *runner) addSchema(s *schemas.Schema) {
+	if slices.ContainsFunc(r.result.Schemas, func(have results.Schema) bool { return have.Model == s.Name }) {
 		return
 	}
 	schema := results.Schema{
 		Model: s.Name, Text: string(s.Source), SHA256: subject.Digest(s.Source), Parameters: s.Values(),
 	}
-	base, _, _ := strings.Cut(s.Name, "@")
 	var swept []string
-	if r.Sweep != nil {
-		swept = strings.Split(r.Sweep.Path, " with ")
+	if sweep := r.config.Workload.Sweep; sweep != nil {
+		swept = sweep.Paths
 	}
 	for _, q := range s.Parameters {
-		own, ofBase := "models."+s.Name+"."+q.Name, "models."+base+"."+q.Name
+		own, ofBase := "models."+s.Name+"."+q.Name, "models."+schemas.BaseOf(s.Name)+"."+q.Name
 		if slices.Contains(swept, own) || slices.Contains(swept, ofBase) || len(q.Words) > 0 {
 			delete(schema.Parameters, q.Name)
 		}
@@ -123,7 +122,7 @@ func addSchema(r *results.Run, s *schemas.Schema) {
 			schema.Words[q.Name] = q.Text(q.Value)
 		}
 	}
-	r.Schemas = append(r.Schemas, schema)
+	r.result.Schemas = append(r.result.Schemas, schema)
 }
 
 // settings are what the workload sets for the engines' clients, by ENGINE.SETTING.

@@ -110,7 +110,7 @@ func (c *combination) run(ctx context.Context) (open bool) {
 func (c *combination) begin(ctx context.Context) bool {
 	c.found = found{settled: true, warm: true}
 	if c.segments != nil {
-		c.segments.Begin(c.trialName())
+		c.segments.Part = c.trialName()
 	}
 	var err error
 	if c.target != nil {
@@ -200,7 +200,7 @@ func (c *combination) close(ctx context.Context) {
 	if left := c.target.Left; left != "" {
 		c.runner.result.Left = append(c.runner.result.Left, left)
 	}
-	addSchema(c.runner.result, c.target.Schema)
+	c.runner.addSchema(c.target.Schema)
 	c.notDone(ctx, "close", err)
 }
 

@@ -21,15 +21,12 @@ const Mark = "mailbench-scratch"
 // TemporaryPattern matches the names of temporary folders.
 const TemporaryPattern = "mailbench-*"
 
-// ErrInUse is the error for a folder whose process is alive.
-var ErrInUse = errors.New("folder is in use")
-
 // errForeign is the error for a folder without the mark.
 var errForeign = errors.New("folder was not left by mailbench")
 
 // Folder is a scratch folder of this process.
 type Folder struct {
-	path string
+	Path string
 	lock *os.File // the folder itself, opened; nil without a lock
 }
 
@@ -38,11 +35,11 @@ type Folder struct {
 // a folder cannot be locked (Windows, some network file systems) it is not marked
 // either, and only this process removes it.
 func Claim(path string) (*Folder, error) {
-	lock, err := lockFolder(path)
-	if errors.Is(err, ErrInUse) {
+	lock, err := private.LockFolder(path)
+	if errors.Is(err, private.ErrLocked) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	f := &Folder{path: path}
+	f := &Folder{Path: path}
 	if err != nil {
 		return f, nil
 	}
@@ -67,15 +64,12 @@ func Temporary() (*Folder, error) {
 	return f, nil
 }
 
-// Path is the name of the folder.
-func (f *Folder) Path() string { return f.path }
-
 // Keep takes the mark off, if it is still there, so that no process removes the folder.
 func (f *Folder) Keep() error {
 	if f.lock == nil {
 		return nil
 	}
-	if err := os.Remove(filepath.Join(f.path, Mark)); !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(filepath.Join(f.Path, Mark)); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
@@ -90,7 +84,7 @@ func (f *Folder) Close() error {
 }
 
 // Remove removes the folder and gives up the lock.
-func (f *Folder) Remove() error { return errors.Join(remove(f.path), f.Close()) }
+func (f *Folder) Remove() error { return errors.Join(remove(f.Path), f.Close()) }
 
 // remove removes a folder and its contents. The mark goes last: if the removal is interrupted,
 // Find still finds the rest.
@@ -140,11 +134,11 @@ func Find(dir, pattern string) (found []Left, err error) {
 
 // InUse reports whether a process has claimed the folder and lives.
 func InUse(path string) bool {
-	lock, err := lockFolder(path)
+	lock, err := private.LockFolder(path)
 	if err == nil {
 		err = lock.Close()
 	}
-	return errors.Is(err, ErrInUse)
+	return errors.Is(err, private.ErrLocked)
 }
 
 // Abandoned reports whether a process left the folder when it was killed.
@@ -153,7 +147,7 @@ func Abandoned(path string) bool {
 	return err == nil && lock.Close() == nil
 }
 
-// Remove removes a folder that was left. The error is ErrInUse if its process lives.
+// Remove removes a folder that was left. The error is private.ErrLocked if its process lives.
 func Remove(path string) error {
 	lock, err := lockLeft(path)
 	if err != nil {
@@ -165,22 +159,13 @@ func Remove(path string) error {
 	return nil
 }
 
-// lockFolder locks a folder until the file is closed, or the process ends.
-func lockFolder(path string) (*os.File, error) {
-	f, err := private.LockFolder(path)
-	if errors.Is(err, private.ErrLocked) {
-		err = ErrInUse
-	}
-	return f, err
-}
-
 // lockLeft locks a marked folder of this user that no process has locked. It does not follow a
 // link. A folder of another user is refused: its owner could change it while it is removed.
 func lockLeft(path string) (*os.File, error) {
 	if err := private.CheckOwner(path); err != nil {
 		return nil, errForeign
 	}
-	lock, err := lockFolder(path)
+	lock, err := private.LockFolder(path)
 	if err != nil {
 		return nil, err
 	}

@@ -63,7 +63,7 @@ func TestFind(t *testing.T) {
 		t.Error("Abandoned does not agree with Find")
 	}
 	for name, want := range map[string]string{
-		"a-live": "is in use", "a-kept": "not left by", "a-foreign": "not left by", "a-link": "not left by", "a-none": "not left by",
+		"a-live": "in use by another process", "a-kept": "not left by", "a-foreign": "not left by", "a-link": "not left by", "a-none": "not left by",
 	} {
 		if err := Remove(at(name)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("remove %s: %v, want %s", name, err, want)

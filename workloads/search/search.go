@@ -10,7 +10,6 @@ package search
 import (
 	"cmp"
 	"fmt"
-	"iter"
 	"math"
 	"slices"
 	"strconv"
@@ -39,16 +38,13 @@ type tally struct {
 	good, bad []*results.SearchStep
 }
 
-// steps are those that decide: of the kind of most measurements.
-func (t *tally) steps() []*results.SearchStep {
-	if len(t.good) > len(t.bad) {
-		return t.good
+// last is the last measurement of those that decide: of the kind of most measurements.
+func (t *tally) last() *results.SearchStep {
+	if n := len(t.good); n > len(t.bad) {
+		return t.good[n-1]
 	}
-	return t.bad
+	return t.bad[len(t.bad)-1]
 }
-
-// last is the last measurement of those that decide.
-func (t *tally) last() *results.SearchStep { return t.steps()[len(t.steps())-1] }
 
 // tallies returns a tally for each rate, the lowest rate first.
 func tallies(steps []results.SearchStep) (all []tally) {
@@ -111,19 +107,11 @@ func Next(s *results.Search) (rate float64, ok bool) {
 		return rate, true
 	}
 	for _, end := range []*tally{high, low} {
-		if end != nil && len(end.steps()) < twice {
+		if end != nil && max(len(end.good), len(end.bad)) < twice {
 			return end.rate, true
 		}
 	}
 	return 0, false
-}
-
-// Rates yields the rates to measure, one after another. The step at a rate must be in s when the next one is taken.
-func Rates(s *results.Search) iter.Seq[float64] {
-	return func(yield func(float64) bool) {
-		for rate, more := Next(s); more && yield(rate); rate, more = Next(s) {
-		}
-	}
 }
 
 // precision is the width to which the bracket is halved, as a share of the rate. It is no less
@@ -138,10 +126,7 @@ func precision(s *results.Search, low *tally) float64 {
 
 // rounded cuts a rate to three digits.
 func rounded(rate float64) float64 {
-	v, err := strconv.ParseFloat(strconv.FormatFloat(rate, 'g', 3, 64), 64)
-	if err != nil {
-		return rate // rate is NaN or infinite
-	}
+	v, _ := strconv.ParseFloat(strconv.FormatFloat(rate, 'g', 3, 64), 64)
 	return v
 }
 
@@ -157,19 +142,16 @@ const (
 	behindLeast = 0.05 // seconds
 )
 
+// decided are verdicts on a cell that decide its step.
+var decided = map[results.Verdict]results.StepVerdict{
+	results.Invalid: results.StepClient, results.Failed: results.StepBroken, results.Empty: results.StepUnclear,
+}
+
 // Judge says what a step showed. The cell has its verdict and what became of the objectives.
 func Judge(c *results.Cell) (results.StepVerdict, string) {
-	reason := ""
-	if c.Reason != nil {
-		reason = c.Reason.Text
-	}
-	switch c.Verdict {
-	case results.Invalid:
-		return results.StepClient, reason
-	case results.Failed:
-		return results.StepBroken, reason
-	case results.Empty:
-		return results.StepUnclear, reason
+	reason := cmp.Or(c.Reason, &results.Reason{}).Text
+	if v, ok := decided[c.Verdict]; ok {
+		return v, reason
 	}
 	for _, a := range c.Objectives {
 		if a.Verdict == results.Missed {
@@ -243,10 +225,11 @@ func Found(s *results.Search) (f results.SearchResult) {
 // held, else the last at the lowest rate of all. It is nil if there is none.
 func Cell(s *results.Search) *results.Cell {
 	all := tallies(s.Steps)
-	if low, _ := bracket(all); low != nil {
+	low, _ := bracket(all)
+	switch {
+	case low != nil:
 		return &low.last().Cell
-	}
-	if len(all) > 0 {
+	case len(all) > 0:
 		return &all[0].last().Cell
 	}
 	return nil

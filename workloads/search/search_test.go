@@ -14,7 +14,7 @@ import (
 // run searches on a store that answers a rate as step does.
 func run(from, most float64, step func(rate float64) results.StepVerdict) *results.Search {
 	s := &results.Search{From: from, Max: most, Precision: 0.05}
-	for rate := range Rates(s) {
+	for rate, more := Next(s); more; rate, more = Next(s) {
 		cell := results.Cell{Offered: &results.Offered{Due: 10_000}, Rate: rate}
 		s.Steps = append(s.Steps, results.SearchStep{Rate: rate, Verdict: step(rate), Text: "because", Cell: cell})
 	}

@@ -222,7 +222,7 @@ func (t *Target) auditRows(ctx context.Context) (found models.Audit, err error) 
 		return found, err
 	}
 	defer func() { err = errors.Join(err, folder.Remove()) }()
-	return audit.Verify(ctx, t.Store, t.Schema, validate.Config{Dir: folder.Path()})
+	return audit.Verify(ctx, t.Store, t.Schema, validate.Config{Dir: folder.Path})
 }
 
 // reload fills the live set from the ledger of the runs before.

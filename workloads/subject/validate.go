@@ -68,7 +68,7 @@ func (c Validation) Run(ctx context.Context, st drivers.Store, s *schemas.Schema
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, folder.Remove()) }()
-	c.Dir, c.Progress = folder.Path(), func(p validate.Progress) { c.Note(p.String()) }
+	c.Dir, c.Progress = folder.Path, func(p validate.Progress) { c.Note(p.String()) }
 	report, err := validate.Run(ctx, st, s, c.Config)
 	if report == nil {
 		return nil, err
