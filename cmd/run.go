@@ -136,7 +136,7 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 	if f.dryRun {
 		plan, refused := run.DryRun(cmd.Context(), *c)
 		if plan != nil {
-			refused = cmp.Or(show(cmd, plan, func(w io.Writer, _ int) { _ = plan.WriteText(w) }), refused)
+			refused = cmp.Or(show(cmd, plan, func(w io.Writer, _ int) { plan.WriteText(w) }), refused)
 		}
 		return f.notBegun(refused)
 	}

@@ -51,7 +51,7 @@ type Config struct {
 	// SegmentTimeout is how long this segment waits for another one; 0: meet.UsualTimeout.
 	SegmentTimeout time.Duration
 
-	// FindMax, if set, makes each measured phase a search for its highest rate. A field that is 0 has its default.
+	// FindMax, if set, makes each measured phase a search for its highest rate. From and Step have defaults.
 	FindMax *results.FindMax
 
 	// Workers is how many operations an open loop may have under way; 0: what the phase says,
@@ -61,15 +61,12 @@ type Config struct {
 	MaxWait time.Duration // an operation later than this is dropped, and counted; 0 is DefaultMaxWait
 	Audit   AuditMode
 
-	Provenance
-	Hooks
-}
-
-// Provenance is only written into the result.
-type Provenance struct {
+	// These are only written into the result.
 	Command   []string // the command line
 	Overrides []string // what the command line changed in the workload
 	MailLimit int64    // the most bytes that a mail file was allowed to have
+
+	Hooks
 }
 
 // Hooks are called while a run goes on. Each may be nil.
@@ -112,10 +109,8 @@ const (
 	AuditOnly            // an audit and no phases, of a DataDir that an earlier run left, even a killed one
 )
 
-var auditNames = [...]string{"no", "after", "only"}
-
 // String returns the mode's name in results.
-func (m AuditMode) String() string { return auditNames[m] }
+func (m AuditMode) String() string { return [...]string{"no", "after", "only"}[m] }
 
 // startedMost is how long ago the start of a segment may be. A start that is used a second
 // time by mistake would lead to the namespaces of the earlier run.
@@ -178,15 +173,6 @@ func (c *Config) reuses() bool {
 func (c *Config) names() (ofModels, ofEngines []string) {
 	return results.Distinct(c.Models, func(m models.Model) string { return m.Name }),
 		results.Distinct(c.Engines, func(e drivers.Engine) string { return e.Name })
-}
-
-// workers is how many operations of a phase may be under way.
-func (c *Config) workers(e drivers.Engine, p *workloads.Phase) int {
-	usual := DefaultWorkers
-	if e.Remote {
-		usual = RemoteWorkers
-	}
-	return cmp.Or(c.Workers, p.Workers, usual)
 }
 
 // loaders is how many workers load and check a store.

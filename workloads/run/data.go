@@ -52,8 +52,17 @@ func openDataDir(path string) (*dataDir, error) {
 		}
 		return nil, fmt.Errorf("create data folder: %w", err)
 	}
-	if err := foreign(path); err != nil {
-		return nil, err
+	files, err := os.ReadDir(path)
+	if err != nil {
+		return nil, fmt.Errorf("data folder: %w", err)
+	}
+	for _, f := range files {
+		// Another run that began at the same moment, or was killed in it, may have made these.
+		made := f.Name() == lockFile || strings.HasPrefix(f.Name(), markFile)
+		if !made && !marked(path) {
+			return nil, fmt.Errorf("data folder %s contains %s and was %w; name an empty or new folder",
+				path, f.Name(), drivers.ErrForeign)
+		}
 	}
 	if err := private.Restrict(path); err != nil {
 		return nil, fmt.Errorf("data folder: %w", err)
@@ -75,25 +84,6 @@ func openDataDir(path string) (*dataDir, error) {
 func marked(path string) bool {
 	info, err := os.Lstat(filepath.Join(path, markFile))
 	return err == nil && info.Mode().IsRegular()
-}
-
-// foreign refuses a folder that is neither empty nor was claimed before.
-func foreign(path string) error {
-	if marked(path) {
-		return nil
-	}
-	files, err := os.ReadDir(path)
-	if err != nil {
-		return fmt.Errorf("data folder: %w", err)
-	}
-	for _, f := range files {
-		// Another run that began at the same moment, or was killed in it, may have made these.
-		if f.Name() != lockFile && !strings.HasPrefix(f.Name(), markFile) {
-			return fmt.Errorf("data folder %s contains %s and was %w; name an empty or new folder",
-				path, f.Name(), drivers.ErrForeign)
-		}
-	}
-	return nil
 }
 
 // dir is the folder of a data set; trials after the first have their own, and so has each point of a sweep, from 1.

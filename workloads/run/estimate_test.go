@@ -18,7 +18,7 @@ import (
 // A run of two combinations is planned to load for 20 s and measure for 79 s, with 1 s to open and close the store of
 // each.
 func TestTimeLeft(t *testing.T) {
-	e := &Estimate{Phases: []PlanPhase{{Name: "load", Seconds: 20}, {Name: "settle"}, {Name: "measure", Seconds: 79}}}
+	e := &Estimate{Phases: []PlanPhase{{Name: "load", Seconds: 20}, {Name: "settle"}, {Name: "measure", Seconds: 79}}, seconds: 99}
 	l := timeLeft{each: []*Estimate{e, e}}
 	for _, step := range []struct {
 		at       int // seconds since the run began

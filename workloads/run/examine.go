@@ -30,8 +30,8 @@ func (c *combination) examined(ctx context.Context) {
 	if !ok || c.runner.config.FindMax != nil {
 		return
 	}
-	for i := range c.workload().Phases {
-		p := &c.workload().Phases[i]
+	for i := range c.at.workload.Phases {
+		p := &c.at.workload.Phases[i]
 		own := func(cell *results.Cell) bool { return cell.Measured() && cell.Key == c.key(p.Name) }
 		for _, cell := range c.runner.result.Select(own) {
 			for name, op := range cell.Ops {
@@ -50,18 +50,33 @@ func (c *combination) examined(ctx context.Context) {
 	c.runner.save()
 }
 
-// examine executes a few operations with sessions that the engine traces, and notes the rows
-// that it examined. An engine that says it examined fewer rows than it returned counts other
+// examine executes a few of an operation, in the way that p does, with sessions that the engine traces, and notes the
+// rows that it examined. An engine that says it examined fewer rows than it returned counts other
 // things than the schema's rows, and reports nothing.
 func (c *combination) examine(
 	ctx context.Context, tracer drivers.Tracer, p *workloads.Phase, name string, op *results.Op,
 ) error {
-	q := c.fresh(tracedPhase(p, name, examineEach))
-	rows := &rowCounts{
-		Stream: plan.StreamOf(c.workload(), &q, c.at.census), Store: c.target.Store, tracer: tracer,
+	q := c.fresh(workloads.Phase{
+		Kind: workloads.Measure, Name: p.Name, Arrivals: workloads.Closed, Clients: 1, Operations: examineEach,
+		How: p.How, Keys: p.Keys, Timeout: p.Timeout, Patterns: p.Patterns,
+	})
+	kind, _ := q.Patterns.Op(name)
+	q.Mix[kind] = 1
+	for i := range p.Streams {
+		if s := &p.Streams[i]; s.Mix.Has(kind) {
+			q.How[kind] = s.How[kind]
+		}
 	}
-	spec := c.spec(&q, c.blank(&q), rows, 0)
-	spec.Log, spec.Observe, spec.Progress = nil, nil, nil
+	if p.Session != nil {
+		for _, s := range p.Session.Steps {
+			if s.Op == kind {
+				q.How[kind] = s.How
+			}
+		}
+	}
+	spec := c.spec(&q)
+	rows := &rowCounts{Stream: spec.Stream, Store: c.target.Store, tracer: tracer}
+	spec.Stream, spec.Log, spec.Observe, spec.Progress = rows, nil, nil, nil
 	c.target.Store = rows
 	err := drive.Drive(ctx, c.target, spec)
 	c.target.Store = rows.Store
@@ -79,30 +94,6 @@ func (c *combination) examine(
 		op.Store.ScannedDeviation = deviation
 	}
 	return nil
-}
-
-// tracedPhase is a phase of one client that executes a few of one operation, in the way that
-// p does.
-func tracedPhase(p *workloads.Phase, name string, operations uint64) workloads.Phase {
-	q := workloads.Phase{
-		Kind: workloads.Measure, Name: p.Name, Arrivals: workloads.Closed, Clients: 1, Operations: operations,
-		How: p.How, Keys: p.Keys, Timeout: p.Timeout, Patterns: p.Patterns,
-	}
-	for i := range p.Streams {
-		for op := range q.Mix {
-			if s := &p.Streams[i]; s.Mix.Has(workloads.Op(op)) {
-				q.How[op] = s.How[op]
-			}
-		}
-	}
-	if p.Session != nil {
-		for _, s := range p.Session.Steps {
-			q.How[s.Op] = s.How
-		}
-	}
-	op, _ := q.Patterns.Op(name)
-	q.Mix[op] = 1
-	return q
 }
 
 // rowCounts counts the rows that the engine scanned for each operation of a stream, which one

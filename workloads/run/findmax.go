@@ -17,7 +17,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/search"
 )
 
-// Defaults of Config.FindMax.
+// Usual values of Config.FindMax.
 const (
 	DefaultMaxRate   = 1_000_000
 	DefaultPrecision = 0.05
@@ -44,12 +44,10 @@ var stepOperations = 3165.0
 var inProcessTime = 40 * time.Second
 
 // defaultObjectives are the objectives for a workload that expects nothing.
-func defaultObjectives() []results.Objective {
-	return []results.Objective{
-		{Figure: "achieved", Sign: ">=", Bound: 0.99, Text: ">=99%"},
-		{Figure: "errors", Sign: "<", Bound: 0.001, Text: "<0.1%"},
-		{Figure: "p99", Sign: "<", Bound: 100e6, Text: "<100ms"},
-	}
+var defaultObjectives = []results.Objective{
+	{Figure: "achieved", Sign: ">=", Bound: 0.99, Text: ">=99%"},
+	{Figure: "errors", Sign: "<", Bound: 0.001, Text: "<0.1%"},
+	{Figure: "p99", Sign: "<", Bound: 100e6, Text: "<100ms"},
 }
 
 // maxSearch searches the highest rate of one measured phase, which it executes at the rates of search.Next.
@@ -58,14 +56,8 @@ type maxSearch struct {
 	on              *combination
 	phase           *workloads.Phase
 	began           time.Time
-	messages        int // existing messages before the first step
-}
-
-// findMax is how the run searches, with the defaults.
-func (c *Config) findMax() results.FindMax {
-	f := *c.FindMax
-	f.Max, f.Precision = cmp.Or(f.Max, DefaultMaxRate), cmp.Or(f.Precision, DefaultPrecision)
-	return f
+	messages        int           // existing messages before the first step
+	least           time.Duration // of a step
 }
 
 // searched reports whether --find-max is for a phase: one that is measured at a rate.
@@ -79,12 +71,12 @@ func (c *combination) search(ctx context.Context, p *workloads.Phase) (err error
 	if !searched(p) {
 		return nil
 	}
-	r, f := c.runner, c.runner.config.findMax()
+	r, f := c.runner, c.runner.config.FindMax
 	s := &maxSearch{on: c, phase: p, began: time.Now(), messages: c.target.Live.Messages(), Search: &results.Search{
 		Key: c.key(p.Name), Arrivals: p.Arrivals.String(), Objectives: r.result.Objectives,
 		Default: len(r.config.Workload.Expect) == 0, Max: f.Max, Precision: f.Precision, Steps: []results.SearchStep{},
 	}}
-	s.From = min(cmp.Or(f.From, s.firstRate()), s.Max)
+	s.begin(f)
 	r.result.Searches = append(r.result.Searches, *s.Search)
 	s.Search = &r.result.Searches[len(r.result.Searches)-1]
 	for rate, more := search.Next(s.Search); more; rate, more = search.Next(s.Search) {
@@ -116,14 +108,15 @@ func (c *combination) search(ctx context.Context, p *workloads.Phase) (err error
 	return err
 }
 
-// firstRate is the rate of the first step: the phase's. An engine in this process begins where a step
-// has its operations within its usual length: lower rates would take most of a minute.
-func (s *maxSearch) firstRate() float64 {
-	rate := s.phase.Rate.PerSecond()
+// begin sets the rate of the first step, which is the phase's unless f has one, and the least length of steps. An
+// engine in this process begins where a step has its operations within that length: lower rates would take most of a
+// minute.
+func (s *maxSearch) begin(f *results.FindMax) {
+	step, rate := DefaultStep, s.phase.Rate.PerSecond()
 	if s.on.target.Caps.InProcess {
-		rate = max(rate, math.Round(stepOperations/InProcessStep.Seconds()))
+		step, rate = InProcessStep, max(rate, math.Round(stepOperations/InProcessStep.Seconds()))
 	}
-	return rate
+	s.least, s.From = cmp.Or(duration(f.Step), step), min(cmp.Or(f.From, rate), s.Max)
 }
 
 // stepOf is between the name of a phase and the number of a step.
@@ -141,9 +134,15 @@ func (s *maxSearch) step(ctx context.Context, rate float64) (results.SearchStep,
 	}
 	drawn := s.on.fresh(plan.AtRate(*s.phase, rate, s.length(rate)))
 	var last drive.Progress
-	spec := s.on.spec(&drawn, s.on.blank(&drawn), plan.StreamOf(s.on.workload(), &drawn, s.on.at.census), 0)
+	spec := s.on.spec(&drawn)
 	spec.Log, spec.Observe = nil, nil // the interval log would have the windows of some twenty phases
-	spec.MaxWait = min(spec.MaxWait, maxWaitOf(s.Objectives))
+	wait := stepMaxWait
+	for _, o := range s.Objectives {
+		if o.Bound > 1000 && o.Sign[0] == '<' { // a time: a share is at most 1
+			wait = max(wait, time.Duration(math.Min(2*o.Bound, float64(DefaultMaxWait))))
+		}
+	}
+	spec.MaxWait = min(spec.MaxWait, wait)
 	spec.Progress = func(d drive.Progress) {
 		if last = d; !d.Finished {
 			s.progress(what, d)
@@ -170,33 +169,17 @@ func (s *maxSearch) progress(what string, d drive.Progress) {
 // length is how long a step at that rate lasts. Operations that the model lacks, or that found no
 // message in the step before, are not executed.
 func (s *maxSearch) length(rate float64) time.Duration {
-	least := DefaultStep
-	if s.on.target.Caps.InProcess {
-		least = InProcessStep
-	}
-	least = cmp.Or(duration(s.on.runner.config.FindMax.Step), least)
 	if n := len(s.Steps); n > 0 && s.Steps[n-1].Cell.Offered != nil {
 		o := s.Steps[n-1].Cell.Offered
 		rate *= 1 - float64(o.Skipped+o.NoTarget)/float64(max(1, o.Due))
 	}
-	return min(max(least, duration(stepOperations/max(rate, 1))), longestStep)
-}
-
-// maxWaitOf is how late an operation of a step may start before it is dropped.
-func maxWaitOf(objectives []results.Objective) time.Duration {
-	wait := stepMaxWait
-	for _, o := range objectives {
-		if o.Bound > 1000 && o.Sign[0] == '<' { // a time: a share is at most 1
-			wait = max(wait, time.Duration(math.Min(2*o.Bound, float64(DefaultMaxWait))))
-		}
-	}
-	return wait
+	return min(max(s.least, duration(stepOperations/max(rate, 1))), longestStep)
 }
 
 // fresh is a phase with a number that no other phase of any trial has.
 func (c *combination) fresh(p workloads.Phase) workloads.Phase {
 	c.extra++
-	p.Number = (len(c.workload().Phases)+c.extra)*c.runner.config.trials() + c.trial - 1
+	p.Number = (len(c.at.workload.Phases)+c.extra)*c.runner.config.trials() + c.trial - 1
 	return p
 }
 
@@ -210,8 +193,8 @@ func (s *maxSearch) restore(ctx context.Context, what string, step *results.Sear
 			Kind: workloads.Warmup, Name: s.phase.Name, Arrivals: workloads.Closed, Clients: DefaultWorkers,
 			Mix: workloads.Mix{workloads.Deliver: 1},
 		})
-		q.Operations = uint64(math.Ceil(float64(s.messages-live) / max(1, c.workload().Mail.Recipients.Mean())))
-		spec := c.spec(&q, c.blank(&q), plan.StreamOf(c.workload(), &q, c.at.census), 0)
+		q.Operations = uint64(math.Ceil(float64(s.messages-live) / max(1, c.at.workload.Mail.Recipients.Mean())))
+		spec := c.spec(&q)
 		spec.Progress = func(d drive.Progress) {
 			d.Finished = false
 			s.progress(what+": deliver messages", d)
@@ -222,7 +205,7 @@ func (s *maxSearch) restore(ctx context.Context, what string, step *results.Sear
 		step.Refilled = int64(c.target.Live.Messages() - live)
 	}
 	s.progress(what+": settle", drive.Progress{})
-	if c.found.settled, err = c.target.Settle(ctx); err != nil || !c.found.cold {
+	if c.settled, err = c.target.Settle(ctx); err != nil || !c.cold {
 		return err
 	}
 	_, err = c.target.Cool(ctx)

@@ -81,8 +81,9 @@ expect: {p50: <30s}
 // A step executes as many operations as the default thresholds need, also if the model does not support some
 // of the mix or messages were not found.
 func TestStepLength(t *testing.T) {
-	s := maxSearch{Search: &results.Search{}, on: &combination{runner: &runner{config: &Config{FindMax: &results.FindMax{}}}, target: &subject.Target{}}}
+	s := maxSearch{Search: &results.Search{Max: DefaultMaxRate}, on: &combination{target: &subject.Target{}}}
 	s.phase = &workloads.Phase{Mix: workloads.Mix{workloads.List: 3, workloads.Label: 1}}
+	s.begin(&results.FindMax{})
 	s.Steps = []results.SearchStep{{Cell: results.Cell{Offered: &results.Offered{Due: 100, Skipped: 25}}}}
 	least := func(carried float64) time.Duration { return time.Duration(2995 / carried * 1e9) }
 	if got := s.length(100); got < least(100*0.75) {
@@ -91,8 +92,9 @@ func TestStepLength(t *testing.T) {
 	if got := s.length(1e5); got != DefaultStep {
 		t.Errorf("%v at a high rate, want %v", got, DefaultStep)
 	}
-	if s.on.target.Caps.InProcess = true; s.length(1e5) != InProcessStep || s.length(s.firstRate()) > 2*InProcessStep {
-		t.Errorf("%v at a high rate in this process, want %v; %v at the first", s.length(1e5), InProcessStep, s.length(s.firstRate()))
+	s.on.target.Caps.InProcess = true
+	if s.begin(&results.FindMax{}); s.length(1e5) != InProcessStep || s.length(s.From) > 2*InProcessStep {
+		t.Errorf("%v at a high rate in this process, want %v; %v at the first", s.length(1e5), InProcessStep, s.length(s.From))
 	}
 	s.Steps = []results.SearchStep{{Cell: results.Cell{Offered: &results.Offered{Due: 1000, Skipped: 250, NoTarget: 250}}}}
 	if got := s.length(150); got < least(75) {
@@ -107,7 +109,7 @@ func TestStepLength(t *testing.T) {
 func TestFindMaxInterrupted(t *testing.T) {
 	d := newFake()
 	c := config(t, d, "\n  - measure: {rate: 50/s, duration: 1h, mix: {list: 1}}\n")
-	c.FindMax = &results.FindMax{Max: 1e6, Step: 0.5}
+	c.FindMax = &results.FindMax{Max: 1e6, Precision: DefaultPrecision, Step: 0.5}
 	shorten(t, 10)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -142,7 +144,7 @@ func TestFindMaxEndsInTime(t *testing.T) {
   - measure: {rate: 50/s, duration: 1h, mix: {list: 1}}
 `)
 	c.Models, c.Engines = []models.Model{oracle.Model()}, []drivers.Engine{embedded()}
-	c.FindMax = &results.FindMax{From: 100, Max: 300, Step: 0.1}
+	c.FindMax = &results.FindMax{From: 100, Max: 300, Precision: DefaultPrecision, Step: 0.1}
 	shorten(t, 20)
 	r, err := Run(t.Context(), c)
 	if err != nil {

@@ -10,18 +10,23 @@ import (
 	"os"
 	"time"
 
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/schemas/forecast"
 	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/messages"
+	"github.com/mailbench/mailbench/workloads/population"
+	"github.com/mailbench/mailbench/workloads/random"
+	"github.com/mailbench/mailbench/workloads/subject"
 )
-
-// PlanFormat is the version of the JSON of a Plan. Within a version fields are only added.
-const PlanFormat = "mailbench.plan/2"
 
 // ErrDisk says that a run does not fit on the disk.
 var ErrDisk = errors.New("the disk is too small")
 
 // Plan is what a run would do.
 type Plan struct {
-	Format       string      `json:"format"`
+	Format       string      `json:"format"` // within a version fields are only added
 	Workload     string      `json:"workload"`
 	Models       []string    `json:"models"`
 	Engines      []string    `json:"engines"`
@@ -42,16 +47,35 @@ type Plan struct {
 	each  []*Estimate // what each task does
 }
 
-// passing is how many bytes of logs, and of files that are replaced but not yet removed, an embedded store has on top
-// of the room for compaction, or else a second copy of its data. In a run of quick, du has found 10 to 100 MB a store.
-const passing = 30e6
-
 // PlanDisk is how much disk a model takes on an engine, in bytes, uncompressed and with room for compaction.
 type PlanDisk struct {
 	Model  string  `json:"model"`
 	Engine string  `json:"engine"`
 	Point  string  `json:"point,omitempty"`
 	Bytes  float64 `json:"bytes"`
+}
+
+// Estimate is what a workload will do at one point, with one model on one engine.
+type Estimate struct {
+	Value    string      `json:"point,omitempty"` // the sweep's value at this point
+	Users    int         `json:"users"`
+	Folders  int         `json:"folders"`
+	Messages int         `json:"messages"`
+	Bytes    float64     `json:"mail_bytes"` // bytes of raw mail in the load
+	Phases   []PlanPhase `json:"phases"`
+
+	rows      bool    // its messages are rows of a schema that is not for mail
+	seconds   float64 // all phases
+	loaded    float64 // bytes of raw mail that the load adds to the data set
+	delivered float64 // bytes of raw mail that the phases put into mailboxes
+}
+
+// PlanPhase is what a phase will do.
+type PlanPhase struct {
+	Name       string  `json:"phase"`
+	Kind       string  `json:"kind"`
+	Operations float64 `json:"operations"` // expected number; 0: unknown
+	Seconds    float64 `json:"seconds"`    // expected time; of a warm-up the most
 }
 
 // DryRun says what a run would do, and touches no engine. If the disk is too small for the run,
@@ -78,11 +102,15 @@ func DryRun(ctx context.Context, c Config) (*Plan, error) {
 	return p, err
 }
 
+// passing is how many bytes of logs, and of files that are replaced but not yet removed, an embedded store has on top
+// of the room for compaction, or else a second copy of its data. In a run of quick, du has found 10 to 100 MB a store.
+const passing = 30e6
+
 // plan walks the tasks of the run and adds up how long they take, and how much disk they need in a folder next to the
 // data that is there already.
 func (c *Config) plan(ctx context.Context, points []point, dir string, free float64) (*Plan, error) {
 	p := &Plan{
-		Format: PlanFormat, Workload: c.Workload.Name, Trials: c.trials(), Reuses: c.reuses(), Disk: []PlanDisk{},
+		Format: "mailbench.plan/2", Workload: c.Workload.Name, Trials: c.trials(), Reuses: c.reuses(), Disk: []PlanDisk{},
 		Folder: dir, Free: free,
 	}
 	p.Models, p.Engines = c.names()
@@ -93,19 +121,21 @@ func (c *Config) plan(ctx context.Context, points []point, dir string, free floa
 		p.Points = append(p.Points, c.estimate(&points[i], 0))
 	}
 	data := &dataDir{path: dir, temporary: c.DataDir == ""}
-	tasks := c.tasks(points, data)
-	p.tasks, p.Combinations = tasks, len(tasks)
+	p.tasks = c.tasks(points, data)
+	p.Combinations = len(p.tasks)
 	kept := c.DataDir != "" || p.Reuses // else each data set is removed before the next one
-	has := map[string]int{}             // messages of each data set, by its folder
+	has := map[string]int{}             // messages that loads have delivered to each data set, by its folder
 	disk := map[[3]string]float64{}     // size of each data set
-	for i := range tasks {
-		t := &tasks[i]
-		if _, known := has[t.dir]; !known {
-			has[t.dir] = data.delivered(t.dir)
+	for _, t := range p.tasks {
+		if _, known := has[t.dir]; !known && !data.temporary {
+			if d, err := subject.ReadDataset(t.dir); err == nil { // else the task that opens it reports the damage
+				has[t.dir] = int(d.Delivered())
+			}
 		}
 		e := c.estimate(t.at, has[t.dir])
 		has[t.dir] = e.Messages
-		p.each, p.Seconds = append(p.each, e), p.Seconds+e.seconds()
+		p.each, p.Seconds = append(p.each, e), p.Seconds+e.seconds
+		mail := e.Bytes + e.delivered // when the run has ended
 		of := [...]string{t.model.Name, t.engine.Name, t.at.value}
 		bytes, known := disk[of]
 		if !known {
@@ -114,14 +144,14 @@ func (c *Config) plan(ctx context.Context, points []point, dir string, free floa
 				return nil, err
 			}
 			if report != nil && !t.engine.Remote {
-				bytes = report.Space.Disk[0] * e.grown(t.at.forecastSize())
+				bytes = report.Space.Disk[0] * mail / (t.at.forecastSize() * max(1, float64(e.Messages)))
 				bytes = math.Round(bytes + min(bytes, passing))
 				p.Disk = append(p.Disk, PlanDisk{t.model.Name, t.engine.Name, t.at.value, bytes})
 			}
 			disk[of] = bytes
 		}
 		if kept {
-			p.Need += bytes * e.added()
+			p.Need += bytes * (e.loaded + e.delivered) / max(1, mail)
 		} else {
 			p.Need = max(p.Need, bytes)
 		}
@@ -140,7 +170,7 @@ func (p *Plan) check() error {
 }
 
 // WriteText prints the plan for people.
-func (p *Plan) WriteText(out io.Writer) error {
+func (p *Plan) WriteText(out io.Writer) {
 	fmt.Fprintf(out, "Workload %s: %s, %s, %s. For each of %s:\n", p.Workload, words.Plural(len(p.Models), "model"),
 		words.Plural(len(p.Engines), "engine"), words.Plural(p.Trials, "trial"), words.Plural(p.Combinations, "combination"))
 	for _, e := range p.Points {
@@ -156,7 +186,7 @@ func (p *Plan) WriteText(out io.Writer) error {
 	fmt.Fprintf(out, "\nTime: about %v in all, plus the time that engines take to settle.\n",
 		duration(p.Seconds).Round(time.Second))
 	if len(p.Disk) == 0 { // no engine in this process
-		return nil
+		return
 	}
 	fmt.Fprintln(out, "\nDisk, with room for compaction, uncompressed:")
 	for _, d := range p.Disk {
@@ -170,6 +200,168 @@ func (p *Plan) WriteText(out io.Writer) error {
 	if p.Free > 0 {
 		fmt.Fprintf(out, ", which has %s free", words.Size(p.Free))
 	}
-	_, err := fmt.Fprintln(out)
-	return err
+	fmt.Fprintln(out)
+}
+
+// writeText prints the estimate for people.
+func (e *Estimate) writeText(out io.Writer) {
+	if e.rows {
+		fmt.Fprintf(out, "%s in the largest table\n\n", words.Plural(e.Messages, "row"))
+	} else {
+		fmt.Fprintf(out, "%s, %s, %s (about %s of mail)\n\n", words.Plural(e.Users, "user"),
+			words.Plural(e.Folders, "folder"), words.Plural(e.Messages, "message"), words.Size(e.Bytes))
+	}
+	fmt.Fprintf(out, "  %-18s %10s  %s\n", "phase", "operations", "time")
+	for _, p := range e.Phases {
+		operations, took := "-", "-"
+		if p.Operations > 0 {
+			operations = fmt.Sprintf("%.0f", p.Operations)
+		}
+		if p.Seconds > 0 {
+			took = duration(p.Seconds).Round(time.Second / 10).String()
+		}
+		fmt.Fprintf(out, "  %-18s %10s  %s\n", p.Name, operations, took)
+	}
+}
+
+// A load delivers and a closed loop does about this much a second on an embedded engine, on a machine with two cores.
+// These values only have to distinguish minutes from hours.
+const (
+	loadMessages  = 5000  // messages a second
+	loadBytes     = 100e6 // bytes a second
+	closedEach    = 2000  // operations that a client of a closed loop executes a second
+	searchSeconds = 60    // of a search for the highest rate
+)
+
+// estimate estimates what a run does at a point with a data set that has so many messages already. Traces must have
+// been opened.
+func (c *Config) estimate(at *point, has int) *Estimate {
+	w, census := at.workload, at.census
+	e := &Estimate{
+		Value: at.value, Users: census.Users(), Folders: census.Folders(), Messages: census.Messages(),
+		rows: len(w.Patterns) > 0,
+	}
+	size := meanSize(w, at.source)
+	e.Bytes = math.Round(float64(e.Messages) * size)
+	for i := range w.Phases {
+		p := &w.Phases[i]
+		one := PlanPhase{Name: p.Name, Kind: p.Kind.String(), Seconds: p.Duration.Seconds()}
+		switch {
+		case p.Kind == workloads.Load: // it delivers what the data set lacks
+			one.Operations = float64(max(0, e.Messages-has))
+			e.loaded = one.Operations * size
+			one.Seconds = one.Operations * max(1.0/loadMessages, size/loadBytes)
+		case p.Kind == workloads.Measure && c.FindMax != nil:
+			if !searched(p) {
+				continue
+			}
+			one.Seconds = searchSeconds
+			e.delivered += searchSeconds * min(closedEach, c.FindMax.Max) * stored(w, p, size)
+		case p.Runs():
+			one.mixed(p)
+			e.delivered += one.Operations * stored(w, p, size)
+		}
+		e.Phases, e.seconds = append(e.Phases, one), e.seconds+one.Seconds
+	}
+	return e
+}
+
+// mixed estimates the operations of a phase that is executed once, as the workload says.
+func (p *PlanPhase) mixed(as *workloads.Phase) {
+	p.Operations = float64(as.Operations)
+	rate := as.Rate.PerSecond()
+	switch {
+	case as.Arrivals == workloads.Closed:
+		if p.Operations > 0 && p.Seconds == 0 {
+			p.Seconds = p.Operations / closedEach / float64(max(1, as.Clients))
+		}
+	case rate > 0:
+		if n := math.Ceil(rate*p.Seconds - 1e-6); n > 0 && (n < p.Operations || p.Operations == 0) {
+			p.Operations = n // the first is scheduled when the phase begins
+		}
+		p.Seconds = p.Operations / rate
+	}
+}
+
+// stored is how many bytes of raw mail an operation of a phase puts into mailboxes on average, if size is the mean of
+// all mail.
+func stored(w *workloads.Workload, p *workloads.Phase, size float64) float64 {
+	streams := p.Streams
+	if len(streams) == 0 {
+		streams = []workloads.Phase{*p}
+	}
+	var deliveries, bytes float64
+	for i := range streams {
+		n, how := streams[i].PerSecond()[workloads.Deliver], &streams[i].How[workloads.Deliver]
+		one, to := size, w.Mail.Recipients
+		if how.Size != nil {
+			one = how.Size.Mean()
+		}
+		if how.Recipients != nil {
+			to = how.Recipients
+		}
+		if !w.Population.Shared { // else it is one message, whoever receives it
+			one *= to.Mean()
+		}
+		deliveries, bytes = deliveries+n, bytes+n*one
+	}
+	return p.Mix.Share(workloads.Deliver) * bytes / max(deliveries, 1e-9)
+}
+
+func duration(seconds float64) time.Duration { return time.Duration(min(seconds, 1e9) * 1e9) }
+
+// meanSize is the mean size of a raw message.
+func meanSize(w *workloads.Workload, mail messages.Source) float64 {
+	if info := mail.Info(); info.Messages > 0 {
+		return float64(info.Bytes) / float64(info.Messages)
+	}
+	mean := func(d random.Dist) float64 { return min(d.Mean(), float64(workloads.MaxMessage)) }
+	const header, base64, quoted = 1200, 78.0 / 57, 1.3
+	m := &w.Mail
+	return header + mean(m.Body)*(1+m.HTML*quoted) +
+		m.Attachments.Share*mean(m.Attachments.Count)*(mean(m.Attachments.Size)*base64+300)
+}
+
+// sampled is how many messages a forecast looks at.
+const sampled = 300
+
+// forecastSize is the mean size of the raw messages that a forecast assumes. A few large files among a few sampled
+// messages make it differ from that of all.
+func (at *point) forecastSize() (sum float64) {
+	if at.population == nil {
+		return meanSize(at.workload, at.source)
+	}
+	for _, m := range at.population.Sample {
+		sum += m.Quantities["raw"]
+	}
+	return sum / float64(len(at.population.Sample))
+}
+
+// forecast forecasts a model's files on an engine; nil if they are not known.
+func (at *point) forecast(ctx context.Context, m models.Model, engine drivers.Engine) (*forecast.Report, error) {
+	if engine.Forecast == nil {
+		return nil, nil
+	}
+	s, err := at.model(m).Schema()
+	if err != nil {
+		return nil, fmt.Errorf("schema of %s: %w", m.Name, err)
+	}
+	files, err := engine.Forecast(s)
+	if err != nil {
+		return nil, nil // the engine does not run the schema, and the run will say so
+	}
+	var p *forecast.Population
+	if !forecast.Own(s) {
+		if at.population == nil { // it is the same for all models
+			if at.population, err = population.Of(ctx, at.workload, at.source, sampled); err != nil {
+				return nil, err
+			}
+		}
+		p = at.population
+	}
+	f, err := forecast.Make(s, p, files)
+	if err != nil {
+		return nil, nil // a model outside of this repository may not say what its rows are
+	}
+	return f.Report(p, 1, []float64{0}), nil
 }

@@ -109,7 +109,7 @@ func (l *timeLeft) note(p *Progress, elapsed time.Duration) {
 // planned is how many seconds combinations take, with one to open and close the store of each.
 func planned(each []*Estimate) (sum float64) {
 	for _, e := range each {
-		sum += 1 + e.seconds()
+		sum += 1 + e.seconds
 	}
 	return sum
 }

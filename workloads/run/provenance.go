@@ -28,25 +28,26 @@ import (
 func (r *runner) provenance(ctx context.Context, started time.Time) (*results.Run, error) {
 	c := r.config
 	run := &results.Run{
-		Format: results.Format, Seed: c.Workload.Seed, Command: c.Command, Started: started.UTC().Format(time.RFC3339),
+		Format: results.Format, Seed: c.Workload.Seed, Started: started.UTC().Format(time.RFC3339),
+		Command: append([]string{}, c.Command...), // none is no null
 		Workload: results.Workload{
 			Name: c.Workload.Name, Text: string(c.Workload.Source), SHA256: subject.Digest(c.Workload.Source),
 			Overrides: c.Overrides,
 		},
-		Machine: thisMachine(), Segment: c.segment(), Environment: Environment(r.data.path),
+		Segment: results.Segment{Index: 1, Of: 1}, Environment: Environment(r.data.path),
 		Config: results.Config{
 			Trials: c.trials(), Durability: c.EngineOptions.Durability.String(),
 			CacheBytes: c.EngineOptions.CacheBytes, Workers: c.Workers, MaxWait: c.maxWait().Seconds(),
-			Audit: c.Audit.String(), Data: c.DataDir != "",
+			Audit: c.Audit.String(), Data: c.DataDir != "", FindMax: c.FindMax,
 		},
 		Settings: c.settings(), Schemas: []results.Schema{}, Phases: []results.Phase{}, Cells: []results.Cell{},
 	}
-	if c.FindMax != nil {
-		f := c.findMax()
-		run.Config.FindMax = &f
+	if s := c.Segment; s.Divides() {
+		run.Segment = results.Segment{Index: s.Index, Of: s.Of, Start: c.Start.UTC().Format(time.RFC3339Nano)}
 	}
-	if run.Command == nil {
-		run.Command = []string{}
+	run.Machine.Name, _ = os.Hostname()
+	if id, err := host.HostID(); err == nil && id != "" { // machine-id(5) wants a keyed hash of it
+		run.Machine.ID = subject.Digest([]byte("mailbench " + id))[:16]
 	}
 	run.Config.Models, run.Config.Engines = c.names()
 	if c.Mail != nil {
@@ -64,7 +65,7 @@ func (r *runner) provenance(ctx context.Context, started time.Time) (*results.Ru
 	}
 	run.Objectives, run.Answer = c.Workload.Expect, c.Workload.Answer.Says
 	if c.FindMax != nil && len(run.Objectives) == 0 {
-		run.Objectives = defaultObjectives()
+		run.Objectives = defaultObjectives
 	}
 	return run, nil
 }
@@ -76,9 +77,7 @@ func (r *runner) phases(ctx context.Context, at *point) (all []results.Phase, er
 		p := &at.workload.Phases[i]
 		phase := results.Phase{Name: p.Name, Kind: p.Kind.String(), Point: at.value}
 		if p.Replay != nil {
-			if t, ok := p.Replay.Source.(*replay.Trace); ok {
-				phase.Trace = t.SHA256
-			}
+			phase.Trace = p.Replay.Source.(*replay.Trace).SHA256
 		}
 		if p.Runs() {
 			for trial := range c.trials() {
@@ -105,6 +104,7 @@ func (r *runner) addSchema(s *schemas.Schema) {
 	}
 	schema := results.Schema{
 		Model: s.Name, Text: string(s.Source), SHA256: subject.Digest(s.Source), Parameters: s.Values(),
+		Words: map[string]string{},
 	}
 	var swept []string
 	if sweep := r.config.Workload.Sweep; sweep != nil {
@@ -116,9 +116,6 @@ func (r *runner) addSchema(s *schemas.Schema) {
 			delete(schema.Parameters, q.Name)
 		}
 		if len(q.Words) > 0 {
-			if schema.Words == nil {
-				schema.Words = map[string]string{}
-			}
 			schema.Words[q.Name] = q.Text(q.Value)
 		}
 	}
@@ -141,16 +138,6 @@ func (c *Config) settings() map[string]string {
 		}
 	}
 	return s
-}
-
-// thisMachine identifies the machine by a keyed hash of its identity, as machine-id(5) wants.
-func thisMachine() results.Machine {
-	var m results.Machine
-	m.Name, _ = os.Hostname()
-	if id, err := host.HostID(); err == nil && id != "" {
-		m.ID = subject.Digest([]byte("mailbench " + id))[:16]
-	}
-	return m
 }
 
 // Environment describes this process and machine; dir is a folder on the disk
@@ -211,10 +198,10 @@ const Version = "0.2.0-dev"
 // its own.
 func version(info *debug.BuildInfo, commit string) string {
 	v := info.Main.Version
-	if number, ok := strings.CutPrefix(v, "v"); ok && !strings.ContainsAny(v, "-+") {
+	switch number, release := strings.CutPrefix(v, "v"); {
+	case release && !strings.ContainsAny(v, "-+"):
 		return number
-	}
-	if commit == "" && v != "" && v != "(devel)" {
+	case commit == "" && v != "" && v != "(devel)":
 		return Version + "+" + v
 	}
 	return Version

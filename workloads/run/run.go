@@ -29,7 +29,6 @@ import (
 	"github.com/mailbench/mailbench/workloads/judge"
 	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/meet"
-	"github.com/mailbench/mailbench/workloads/replay"
 	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/subject"
 	"github.com/mailbench/mailbench/workloads/trials"
@@ -123,8 +122,17 @@ func (r *runner) begin(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if err = r.reach(ctx); err != nil {
-		return err
+	for _, e := range c.Engines {
+		if !e.Remote {
+			continue
+		}
+		s, err := subject.Reach(ctx, e, c.Workload, c.EngineOptions)
+		if err != nil {
+			return err
+		}
+		if err := s.Close(); err != nil {
+			return fmt.Errorf("close %s: %w", e.Name, err)
+		}
 	}
 	return r.meet(ctx)
 }
@@ -188,24 +196,6 @@ func (r *runner) flushLog() error {
 	return r.log.Flush()
 }
 
-// openTraces reads the traces that phases replay.
-func openTraces(ctx context.Context, w *workloads.Workload) error {
-	for i := range w.Phases {
-		p := &w.Phases[i]
-		if p.Replay == nil {
-			continue
-		}
-		t, err := replay.Open(ctx, p.Replay.Trace)
-		if err == nil {
-			err = t.Prepare(w, p)
-		}
-		if err != nil {
-			return fmt.Errorf("phase %s: %w", p.Name, err)
-		}
-	}
-	return nil
-}
-
 // runner is one run.
 type runner struct {
 	config *Config
@@ -230,23 +220,6 @@ func (r *runner) remove(c *combination) {
 			r.result.Left = append(r.result.Left, fmt.Sprintf("temporary data could not be removed: %v", err))
 		}
 	}
-}
-
-// reach tries all engines that are reached over the network, before the first cell spends time on its load.
-func (r *runner) reach(ctx context.Context) error {
-	for _, e := range r.config.Engines {
-		if !e.Remote {
-			continue
-		}
-		s, err := subject.Reach(ctx, e, r.config.Workload, r.config.EngineOptions)
-		if err != nil {
-			return err
-		}
-		if err := s.Close(); err != nil {
-			return fmt.Errorf("close %s: %w", e.Name, err)
-		}
-	}
-	return nil
 }
 
 // note hands on what a phase found, in a few words.
@@ -280,7 +253,11 @@ func (c *combination) key(phase string) results.Key {
 func (c *combination) blank(p *workloads.Phase) *results.Cell {
 	cell := &results.Cell{
 		Key: c.key(p.Name), Kind: p.Kind.String(), Arrivals: "none", Ops: map[string]results.Op{},
-		Evidence: &results.Evidence{Settled: c.found.settled, Warm: c.found.warm}, Durability: c.durability(),
+		Evidence:   &results.Evidence{Settled: c.settled, Warm: c.warm},
+		Durability: c.runner.config.EngineOptions.Durability.String(),
+	}
+	if c.target != nil { // else what was requested
+		cell.Durability = c.target.Caps.Durability.String()
 	}
 	now := time.Now()
 	cell.SetTime(now, now)
@@ -313,14 +290,6 @@ func (c *combination) add(ctx context.Context, p *workloads.Phase, err error) {
 	}
 }
 
-// durability is the class that the store provides, or the requested one if there is no store.
-func (c *combination) durability() string {
-	if c.target == nil {
-		return c.runner.config.EngineOptions.Durability.String()
-	}
-	return c.target.Caps.Durability.String()
-}
-
 // notOffered is the cell of a phase whose population the model cannot hold.
 func (c *combination) notOffered(p *workloads.Phase) *results.Cell {
 	cell := c.blank(p)
@@ -331,13 +300,4 @@ func (c *combination) notOffered(p *workloads.Phase) *results.Cell {
 		}
 	}
 	return cell
-}
-
-// held is how many messages the point should have and how many are live. It is nil if the
-// population is not swept.
-func (c *combination) held() *results.Held {
-	if s := c.runner.config.Workload.Sweep; s == nil || !s.Grows() {
-		return nil
-	}
-	return &results.Held{Said: int64(c.at.census.Messages()), Before: int64(c.target.Live.Messages())}
 }

@@ -15,21 +15,12 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/workloads/drive"
 	"github.com/mailbench/mailbench/workloads/meet"
-	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/subject"
 )
 
 // Segments of one run are processes of their own, on as many machines. If they load one
 // engine together, they begin each phase together (package meet). An embedded engine is
 // each segment's own: such segments only begin the run at the same time.
-
-// segment is the segment in the form of results.
-func (c *Config) segment() results.Segment {
-	if !c.Segment.Divides() {
-		return results.Segment{Index: 1, Of: 1}
-	}
-	return results.Segment{Index: c.Segment.Index, Of: c.Segment.Of, Start: c.Start.UTC().Format(time.RFC3339Nano)}
-}
 
 // namespace is a name that all segments of a run compute alike and that no other run has. The
 // argument what distinguishes the namespaces of one run.
@@ -96,14 +87,6 @@ func (r *runner) closeSegments() error {
 	}
 	r.segments = nil
 	return errors.Join(errs...)
-}
-
-// namespace is where the segments keep the combination's data; "": there is only this process.
-func (c *combination) namespace() string {
-	if !c.runner.config.Segment.Divides() {
-		return ""
-	}
-	return c.runner.config.namespace(c.trialName())
 }
 
 // trialName is the same in all segments.

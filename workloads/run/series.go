@@ -17,6 +17,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/keyspace"
 	"github.com/mailbench/mailbench/workloads/messages"
 	"github.com/mailbench/mailbench/workloads/plan"
+	"github.com/mailbench/mailbench/workloads/replay"
 	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/subject"
 )
@@ -69,19 +70,6 @@ func (c *Config) pairs() (all []task) {
 	return all
 }
 
-// delivered is how many messages loads that came to their end have delivered to the data set in a folder. The task that
-// opens a damaged data set reports it.
-func (d *dataDir) delivered(dir string) int {
-	if d.temporary {
-		return 0
-	}
-	has, err := subject.ReadDataset(dir)
-	if err != nil {
-		return 0
-	}
-	return int(has.Delivered())
-}
-
 // point is the workload at one value of a sweep. A run without a sweep has one, whose value
 // is empty.
 type point struct {
@@ -115,8 +103,18 @@ func (c *Config) points(ctx context.Context) ([]point, error) {
 	for i := range all {
 		p := &all[i]
 		p.keyspace = c.Keyspace
-		if err := openTraces(ctx, p.workload); err != nil {
-			return nil, err
+		for n := range p.workload.Phases {
+			phase := &p.workload.Phases[n]
+			if phase.Replay == nil {
+				continue
+			}
+			t, err := replay.Open(ctx, phase.Replay.Trace)
+			if err == nil {
+				err = t.Prepare(p.workload, phase)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("phase %s: %w", phase.Name, err)
+			}
 		}
 		census, err := plan.NewCensus(ctx, p.workload)
 		if err != nil {
@@ -173,12 +171,21 @@ func (r *runner) sweep(ctx context.Context) error {
 		}
 		for _, e := range r.config.Engines {
 			for _, m := range r.config.Models {
-				part, err := p.partition(ctx, m, e)
+				report, err := p.forecast(ctx, m, e)
 				if err != nil {
 					return err
 				}
-				if part.Bytes > 0 {
-					one.Partitions = append(one.Partitions, part)
+				if report == nil { // the format of the engine's files is not known
+					continue
+				}
+				largest := results.Partition{Model: m.Name, Engine: e.Name, Files: report.Space.Files[0]}
+				for _, g := range report.Partitions {
+					if len(g.Largest) > 0 && g.Largest[0].Bytes > largest.Bytes {
+						largest.Table, largest.Bytes = g.Table, g.Largest[0].Bytes
+					}
+				}
+				if largest.Bytes > 0 {
+					one.Partitions = append(one.Partitions, largest)
 				}
 			}
 		}

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,40 +31,66 @@ type combination struct {
 	target *subject.Target // nil until it is open
 	cell   *results.Cell   // of the phase under way; nil: it did not begin, or has none
 	extra  int             // phases that searches and traces have added to those of the workload
-	found  found           // by the phases of the point under way
-}
 
-// found is what the phases of a point have found out for those that follow.
-type found struct {
+	// The phases of the task have found these out for those that follow.
 	median  time.Duration // service time of the warm-up
 	settled bool          // the engine came to rest in the time allowed
 	warm    bool          // the service times of the warm-up became steady
 	cold    bool          // the phases that follow begin with cold caches
 }
 
-// run executes the task: the workload's phases in order. The result has everything that was measured, whatever happens.
-// A phase that could not be executed says why in its cell. It returns true if it leaves the store to the next trial.
+// run executes the task: it opens the store, or wakes the one that the trial before has left, and executes the phases.
+// The result has everything that was measured, whatever happens. It returns true if it leaves the store asleep to the
+// next trial.
 func (c *combination) run(ctx context.Context) (open bool) {
 	if c.runner.config.Audit == AuditOnly {
 		c.auditOnly(ctx)
 		return false
 	}
-	reused := c.target != nil
-	if !c.begin(ctx) {
-		return false
-	}
 	defer func() {
-		if !open {
+		if !open && c.target != nil {
 			c.close(ctx)
 		}
 	}()
-	for i := range c.workload().Phases {
-		phase := c.workload().Phases[i]
-		p := &phase
-		if ctx.Err() != nil {
-			c.giveUp(ctx, ctx.Err())
-			return false
+	c.median, c.settled, c.warm, c.cold = 0, true, true, false
+	if c.segments != nil {
+		c.segments.Part = c.trialName()
+	}
+	var err error
+	reused := c.target != nil
+	if reused {
+		err = c.target.Wake()
+	} else {
+		err = c.open(ctx)
+	}
+	if err != nil {
+		c.add(ctx, &c.at.workload.Phases[0], err)
+	} else {
+		err = c.phases(ctx, reused)
+	}
+	if err != nil { // else these phases are no part of a whole run
+		c.giveUp(ctx, err)
+		return false
+	}
+	c.examined(ctx)
+	if c.more && ctx.Err() == nil {
+		err := c.target.Sleep()
+		if c.notDone(ctx, "close between trials", err); err == nil {
+			return true
 		}
+	}
+	if c.runner.config.Audit == AuditAfter && ctx.Err() == nil {
+		c.audit(ctx)
+	}
+	return false
+}
+
+// phases executes the workload's phases in order, without loads if the store is reused. A phase that could not be
+// executed says why in its cell, and ends them with that error.
+func (c *combination) phases(ctx context.Context, reused bool) error {
+	for i := range c.at.workload.Phases {
+		phase := c.at.workload.Phases[i]
+		p := &phase
 		if p.Kind == workloads.Load && reused {
 			continue
 		}
@@ -89,58 +116,15 @@ func (c *combination) run(ctx context.Context) (open bool) {
 			err = crash.Guard(func() error { return execute(ctx, p) })
 		}
 		if c.add(ctx, p, err); err != nil {
-			c.giveUp(ctx, err)
-			return false
+			return err
 		}
 		if p.Kind != workloads.Settle && p.Kind != workloads.Cold && p.Kind != workloads.Warmup { // saving them takes longer
 			c.runner.save()
 		}
 	}
-	if err := c.together(ctx, "end of phases"); err != nil { // else these phases are no part of a whole run
-		c.giveUp(ctx, err)
-		c.notDone(ctx, "wait for the other segments", err)
-		return false
-	}
-	c.examined(ctx)
-	return c.leave(ctx)
-}
-
-// begin opens the store, or wakes the one that the trial before has left. It returns false if it could not, and the
-// result says why.
-func (c *combination) begin(ctx context.Context) bool {
-	c.found = found{settled: true, warm: true}
-	if c.segments != nil {
-		c.segments.Part = c.trialName()
-	}
-	var err error
-	if c.target != nil {
-		err = c.target.Wake()
-	} else {
-		err = c.open(ctx)
-	}
-	if err != nil {
-		c.giveUp(ctx, err)
-		c.add(ctx, &c.workload().Phases[0], err)
-		if c.target != nil {
-			c.close(ctx)
-		}
-	}
-	return err == nil
-}
-
-// leave leaves the store asleep to a trial that reuses it, or audits it. It returns false if there is no such trial, or
-// if the store cannot be left.
-func (c *combination) leave(ctx context.Context) bool {
-	if c.more && ctx.Err() == nil {
-		err := c.target.Sleep()
-		if c.notDone(ctx, "close between trials", err); err == nil {
-			return true
-		}
-	}
-	if c.runner.config.Audit == AuditAfter && ctx.Err() == nil {
-		c.audit(ctx)
-	}
-	return false
+	err := c.together(ctx, "end of phases")
+	c.notDone(ctx, "wait for the other segments", err)
+	return err
 }
 
 // open opens the target.
@@ -156,9 +140,7 @@ func (c *combination) auditOnly(ctx context.Context) {
 	d, err := subject.ReadDataset(c.dir)
 	if d == nil && err == nil {
 		if subject.Recorded(c.dir) { // else the run was killed before it loaded anything
-			c.addAudit(results.Audit{
-				Model: c.model.Name, Engine: c.engine.Name, Fault: fmt.Sprintf("the file of the data set in %s is gone", c.dir),
-			})
+			c.addAudit(results.Audit{Fault: fmt.Sprintf("the file of the data set in %s is gone", c.dir)})
 		}
 		return
 	}
@@ -177,21 +159,22 @@ func (c *combination) auditOnly(ctx context.Context) {
 	c.close(ctx)
 }
 
-func (c *combination) workload() *workloads.Workload { return c.at.workload }
-
 func (c *combination) targetConfig() subject.Config {
 	o := c.runner.config
-	var processes []int
-	if o.Processes != nil && c.engine.Remote {
-		processes = o.Processes(c.engine.Name, o.contact(c.engine.Name))
-	}
-	return subject.Config{
-		Workload: c.workload(), Census: c.at.census, Mail: c.at.source,
+	config := subject.Config{
+		Workload: c.at.workload, Census: c.at.census, Mail: c.at.source,
 		Model: c.at.model(c.model), Engine: c.engine, Options: o.Model,
 		Dir: c.dir, EngineOptions: o.EngineOptions, Workers: o.loaders(),
 		Keep: o.DataDir != "", Ledger: o.DataDir != "" || o.Audit != NoAudit, AuditOnly: o.Audit == AuditOnly,
-		Segments: c.segments, Namespace: c.namespace(), Processes: processes,
+		Segments: c.segments,
 	}
+	if o.Processes != nil && c.engine.Remote {
+		config.Processes = o.Processes(c.engine.Name, o.contact(c.engine.Name))
+	}
+	if o.Segment.Divides() {
+		config.Namespace = o.namespace(c.trialName())
+	}
+	return config
 }
 
 // close releases the target. The result says what could not be removed.
@@ -225,13 +208,13 @@ func (c *combination) corrupt(err error) bool {
 	if !errors.Is(err, drivers.ErrCorrupt) && !errors.Is(err, ledger.ErrUnfit) {
 		return false
 	}
-	c.addAudit(results.Audit{Model: c.model.Name, Engine: c.engine.Name, Fault: err.Error()})
+	c.addAudit(results.Audit{Fault: err.Error()})
 	return true
 }
 
 func (c *combination) addAudit(a results.Audit) {
 	k := c.key("audit")
-	a.Point, a.Trial, a.Segment = k.Point, k.Trial, k.Segment
+	a.Model, a.Engine, a.Point, a.Trial, a.Segment = k.Model, k.Engine, k.Point, k.Trial, k.Segment
 	if c.runner.config.reuses() { // it is of all trials
 		a.Trial = 0
 	}
@@ -245,8 +228,7 @@ func isFailure(ctx context.Context, err error) bool {
 
 // stack returns the stack of the panic that caused err; "" if none did.
 func stack(err error) string {
-	var c *crash.Error
-	if errors.As(err, &c) {
+	if c, ok := errors.AsType[*crash.Error](err); ok {
 		return c.Stack
 	}
 	return ""
@@ -273,8 +255,10 @@ func (c *combination) load(ctx context.Context, p *workloads.Phase) error {
 	if load.Note != "" {
 		c.runner.note(load.Note)
 	}
-	c.cell = c.blank(p)
-	err = drive.Drive(ctx, c.target, c.spec(p, c.cell, load.Stream, load.Messages))
+	spec := c.spec(p)
+	spec.Stream, spec.Total, spec.Workers = load.Stream, load.Messages, c.runner.config.loaders()
+	c.cell = spec.Cell
+	err = drive.Drive(ctx, c.target, spec)
 	c.cell.Evidence.Load = load.Note
 	if err == nil && ctx.Err() == nil {
 		err = crash.Guard(c.target.Loaded)
@@ -293,12 +277,12 @@ func (c *combination) rest(ctx context.Context, p *workloads.Phase) (err error) 
 			cell.Interrupted, err = c.broken(ctx, p.Messages)
 		}
 	case workloads.Cold:
-		c.found.cold = true
+		c.cold = true
 		cell.Evidence.NotCold, err = c.target.Cool(ctx)
 	default:
-		c.found.cold = false
-		c.found.settled, err = c.target.Settle(ctx)
-		cell.Evidence.Settled = c.found.settled
+		c.cold = false
+		c.settled, err = c.target.Settle(ctx)
+		cell.Evidence.Settled = c.settled
 	}
 	if err != nil {
 		return err
@@ -325,36 +309,43 @@ func (r *runner) warmLong(of string, p *workloads.Phase) {
 
 // mixed executes a warm-up or a measured phase.
 func (c *combination) mixed(ctx context.Context, p *workloads.Phase) error {
-	drawn := c.workload().OfTrial(*p, c.trial)
+	drawn := c.at.workload.OfTrial(*p, c.trial)
 	if p.Kind == workloads.Warmup && c.at.number > 0 {
 		c.runner.warmLong(c.model.Name+" on "+c.engine.Name, &drawn)
 	}
-	held := c.held()
-	c.cell = c.blank(&drawn)
-	err := drive.Drive(ctx, c.target, c.spec(&drawn, c.cell, plan.StreamOf(c.workload(), &drawn, c.at.census), 0))
-	if held != nil {
-		held.After = int64(c.target.Live.Messages())
-		c.cell.Evidence.Held = held
+	spec := c.spec(&drawn)
+	c.cell = spec.Cell
+	before := int64(c.target.Live.Messages())
+	err := drive.Drive(ctx, c.target, spec)
+	e := c.cell.Evidence
+	if s := c.runner.config.Workload.Sweep; s != nil && s.Grows() {
+		e.Held = &results.Held{
+			Said: int64(c.at.census.Messages()), Before: before, After: int64(c.target.Live.Messages()),
+		}
 	}
-	if windows := c.cell.Evidence.Windows; p.Kind == workloads.Warmup {
-		c.found.warm = drive.Steady(windows) || p.Operations > 0
-		if c.found.median = 0; len(windows) > 0 {
-			c.found.median = time.Duration(results.Median(windows))
+	if p.Kind == workloads.Warmup {
+		c.warm = drive.Steady(e.Windows) || p.Operations > 0
+		if c.median = 0; len(e.Windows) > 0 {
+			c.median = time.Duration(results.Median(e.Windows))
 		}
 	}
 	return err
 }
 
-// spec says how to execute the operations of a phase, and that its cell is to be completed.
-func (c *combination) spec(p *workloads.Phase, cell *results.Cell, s plan.Stream, total int64) drive.Spec {
-	r := c.runner
+// spec says how to execute the operations of a phase, and that a new cell is to be completed. The caller gives a load
+// its stream and its workers.
+func (c *combination) spec(p *workloads.Phase) drive.Spec {
+	r, usual := c.runner, DefaultWorkers
+	if c.engine.Remote {
+		usual = RemoteWorkers
+	}
 	spec := drive.Spec{
-		Phase: *p, Stream: s, Cell: cell, Total: total, Workers: r.config.workers(c.engine, p),
-		MaxWait: r.config.maxWait(), Lateness: c.found.median,
+		Phase: *p, Cell: c.blank(p), Workers: cmp.Or(r.config.Workers, p.Workers, usual),
+		MaxWait: r.config.maxWait(), Lateness: c.median,
 		Progress: func(d drive.Progress) { r.progress(p.Name, d) }, Observe: r.config.Observe,
 	}
-	if p.Kind == workloads.Load {
-		spec.Workers = r.config.loaders()
+	if p.Kind != workloads.Load {
+		spec.Stream = plan.StreamOf(c.at.workload, p, c.at.census)
 	}
 	// A merge of segments adds the histograms of loads and warm-ups too.
 	if p.Kind == workloads.Measure || r.config.Segment.Divides() {

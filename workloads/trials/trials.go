@@ -262,23 +262,22 @@ func growthOf(r *results.Run, cs Column, op string, f results.Figure) (results.G
 }
 
 // partitionsOf are how the largest partitions of the forecasts grow.
-func partitionsOf(r *results.Run) []results.Growth {
-	var single, all []results.Growth // of one point; of all points
+func partitionsOf(r *results.Run) (all []results.Growth) {
 	for i := range r.Sweep.Points {
 		p := &r.Sweep.Points[i]
 		for _, part := range p.Partitions {
-			single = append(single, results.Growth{
-				Model: part.Model, Engine: part.Engine, Op: results.PartitionOp, Figure: results.PartitionSize,
-				Points: []growth.Point{{Name: p.Value, Size: p.Size, Value: part.Bytes, Error: new(float64)}},
-			})
+			at := slices.IndexFunc(all, func(g results.Growth) bool { return g.Model == part.Model && g.Engine == part.Engine })
+			if at < 0 {
+				at, all = len(all), append(all, results.Growth{
+					Model: part.Model, Engine: part.Engine, Op: results.PartitionOp, Figure: results.PartitionSize,
+				})
+			}
+			one := growth.Point{Name: p.Value, Size: p.Size, Value: part.Bytes, Error: new(float64)}
+			all[at].Points = append(all[at].Points, one)
 		}
 	}
-	for _, of := range results.Grouped(single, func(g results.Growth) [2]string { return [2]string{g.Model, g.Engine} }) {
-		for _, g := range of[1:] {
-			of[0].Points = append(of[0].Points, g.Points...)
-		}
-		of[0].Growth = growth.Of(of[0].Points)
-		all = append(all, of[0])
+	for i := range all {
+		all[i].Growth = growth.Of(all[i].Points)
 	}
 	return all
 }
