@@ -12,13 +12,13 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -99,14 +99,7 @@ func figures(args, dir string) (string, error) {
 	if len(r.Answer) == 0 {
 		return out + operations(r), nil
 	}
-	says := strings.Join(r.Answer, "\n")
-	for _, end := range []string{"{smallest}", "{largest}"} {
-		if ends := *r; strings.Contains(says, end) {
-			ends.Answer = []string{end}
-			says = strings.ReplaceAll(says, end, answer.Of(&ends)[0].Text)
-		}
-	}
-	return out + table(answer.Of(r), strings.Split(says, "\n")), nil
+	return out + table(answer.Of(r)), nil
 }
 
 // operations has the cost of each operation in the phase measure of a run of one model.
@@ -140,29 +133,26 @@ func operations(r *results.Run) string {
 }
 
 // table has a row for each sentence and a column for each model. Sentences of one model are a list.
-func table(lines []answer.Line, says []string) (out string) {
-	var models []string
-	for _, l := range lines {
-		if l.Model != "" && !slices.Contains(models, l.Model) {
-			models = append(models, l.Model)
-		}
-	}
+func table(lines []answer.Line) (out string) {
+	several := slices.DeleteFunc(slices.Clone(lines), func(l answer.Line) bool { return l.Model == "" })
+	models := results.Distinct(several, func(l answer.Line) string { return l.Model })
 	list := ""
-	for i := 0; i < len(lines); {
-		of := map[string]string{} // the sentence, by model
-		for ; i < len(lines) && lines[i].Model != "" && len(models) > 1 && of[lines[i].Model] == ""; i++ {
-			of[lines[i].Model] = lines[i].Text
-		}
-		if len(of) == 0 {
-			list += strings.Join(words.Wrap("- ", words.Markdown(lines[i].Text), 2, 140), "\n") + "\n"
-			i++
+	for _, said := range results.Grouped(lines, func(l answer.Line) [2]string { return [2]string{l.Engine, l.Form} }) {
+		if said[0].Model == "" || len(models) == 1 {
+			for _, l := range said {
+				list += strings.Join(words.Wrap("- ", words.Markdown(l.Text), 2, 140), "\n") + "\n"
+			}
 			continue
 		}
-		said := slices.IndexFunc(says, func(s string) bool {
-			return slices.ContainsFunc(models, func(m string) bool { return values(s, of[m]) != nil })
-		})
-		out += row(models, of, says[max(said, 0)])
-		says = says[max(said, 0)+1:]
+		out += "| " + words.Markdown(strings.TrimSuffix(said[0].Form, "."))
+		for _, l := range said { // each model says it
+			cell := cmp.Or(l.Values, l.Text)
+			if strings.HasSuffix(cell, "do not differ significantly") {
+				cell = "not significant"
+			}
+			out += " | " + words.Markdown(cell)
+		}
+		out += " |\n"
 	}
 	if out != "" {
 		head := "| | " + words.Markdown(strings.Join(models, " / ")) + " |\n"
@@ -170,31 +160,4 @@ func table(lines []answer.Line, says []string) (out string) {
 		out = strings.Replace(out, " / ", " | ", len(models)-1)
 	}
 	return strings.TrimSpace(out+list) + "\n"
-}
-
-// metric is a metric in a sentence of a workload's answer.
-var metric = regexp.MustCompile(`\{[^}]*\}`)
-
-// values are the values in a sentence, by the metrics of its template, and at the end the note after it, if any.
-func values(template, sentence string) []string {
-	quoted := regexp.MustCompile(`s\b`).ReplaceAllString(regexp.QuoteMeta(metric.ReplaceAllString(template, "\x00")), "s?")
-	form := regexp.MustCompile("^" + strings.ReplaceAll(quoted, "\x00", "(.+?)") + `( \(emulated: .*\))?$`)
-	return form.FindStringSubmatch(sentence)
-}
-
-// row has the sentence once, with … where each model has a value.
-func row(models []string, of map[string]string, template string) string {
-	head, cells := metric.ReplaceAllString(strings.TrimSuffix(template, "."), "…"), ""
-	for _, model := range models {
-		found := values(template, of[model])
-		cell := "not significant"
-		if found == nil && !strings.HasSuffix(of[model], "do not differ significantly") {
-			cell = of[model]
-		} else if found != nil {
-			note := len(found) - 1
-			cell = strings.Join(found[1:note], ", ") + found[note]
-		}
-		cells += " | " + words.Markdown(cell)
-	}
-	return "| " + words.Markdown(head) + cells + " |\n"
 }

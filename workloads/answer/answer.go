@@ -20,6 +20,8 @@ type Line struct {
 	Model  string // "": it names models itself
 	Engine string
 	Text   string
+	Form   string // the sentence with … for each metric
+	Values string // its metrics alone; "" if it is inconclusive
 }
 
 // inconclusive begins a line whose metrics are not known well enough.
@@ -41,7 +43,7 @@ func Of(r *results.Run) (lines []Line) {
 				w.model = ""
 			}
 			if of := [2]string{w.model, w.engine}; !said[of] {
-				lines, said[of] = append(lines, Line{w.model, w.engine, w.say(s)}), true
+				lines, said[of] = append(lines, w.say(s)), true
 			}
 		}
 	}
@@ -56,21 +58,34 @@ type filling struct {
 }
 
 // say fills in the sentence, or says why it is inconclusive.
-func (w *filling) say(s *Sentence) (said string) {
+func (w *filling) say(s *Sentence) Line {
+	l := Line{Model: w.model, Engine: w.engine}
+	var values []string
+	var unknown error
 	for _, p := range s.parts {
 		text, err := w.inside(p)
-		if err != nil {
-			return inconclusive + err.Error()
+		unknown = cmp.Or(unknown, err)
+		if len(p.metrics) > 0 {
+			l.Form += p.text + "…"
+			values = append(values, text)
+		} else {
+			l.Form += p.text + text
 		}
-		if strings.HasSuffix(" "+said, " 1") {
+		if strings.HasSuffix(" "+l.Text, " 1") {
 			p.text = afterOne.ReplaceAllString(p.text, " $1")
 		}
-		said += p.text + text
+		l.Text += p.text + text
 	}
+	if unknown != nil {
+		l.Text = inconclusive + unknown.Error()
+		return l
+	}
+	note := ""
 	if len(w.emulated) > 0 {
-		said += " (emulated: " + strings.Join(w.emulated, ", ") + ")"
+		note = " (emulated: " + strings.Join(w.emulated, ", ") + ")"
 	}
-	return said
+	l.Text, l.Values = l.Text+note, strings.Join(values, ", ")+note
+	return l
 }
 
 // afterOne matches the noun after a number, in the plural as sentences are written. After 1 it becomes the singular.
@@ -83,28 +98,23 @@ func (w *filling) inside(p part) (string, error) {
 		all[i].model, all[i].point = cmp.Or(all[i].model, w.model), w.point(all[i].point)
 	}
 	switch {
-	case p.inside == "":
-		return "", nil
-	case len(all) == 2:
-		return w.ratio(all[0], all[1])
-	case len(all) == 0 && w.point(p.inside) == "":
+	case len(all) == 0 && p.inside != "" && w.point(p.inside) == "":
 		return "", errors.New("the run has no sweep")
 	case len(all) == 0:
 		return w.point(p.inside), nil
+	case len(all) == 2:
+		return w.ratio(all[0], all[1])
+	case all[0].name == atomic:
+		return w.atomic(all[0])
+	case all[0].name == interrupted:
+		return w.interrupted(all[0])
 	}
-	switch m := all[0]; {
-	case m.name == atomic:
-		return w.atomic(m)
-	case m.name == interrupted:
-		return w.interrupted(m)
-	default:
-		v, err := w.value(m)
-		of := results.Figure(m.name)
-		if v.Trials == 1 {
-			v.Low, v.High = v.Median, v.Median
-		}
-		return ranged(of, of.Text(v.Median), of.Text(v.Low), of.Text(v.High)), err
+	v, err := w.value(all[0])
+	if v.Trials == 1 {
+		v.Low, v.High = v.Median, v.Median
 	}
+	of := results.Figure(all[0].name)
+	return ranged(of, of.Text(v.Median), of.Text(v.Low), of.Text(v.High)), err
 }
 
 // point is a value of the sweep, also one of its ends. A run without a sweep has no ends.
@@ -132,12 +142,9 @@ func ranged(of results.Figure, text, low, high string) string {
 // ratio is how many times the second metric the first is. Of times it has the range that the ranges
 // of both leave.
 func (w *filling) ratio(x, y metric) (string, error) {
-	a, err := w.value(x)
-	if err != nil {
-		return "", err
-	}
+	a, unknown := w.value(x)
 	b, err := w.value(y)
-	if err != nil {
+	if err = cmp.Or(unknown, err); err != nil {
 		return "", err
 	}
 	f := results.Figure(x.name)

@@ -168,6 +168,20 @@ func TestCannotBeTold(t *testing.T) {
 	}
 }
 
+// A table of sentences has the sentence once, and the metrics of each model.
+func TestFormAndValues(t *testing.T) {
+	r := planted()
+	r.Answer = []string{"It asks {move.requests at smallest} at {smallest}, and is {move.atomic at 100}."}
+	form := "It asks … at 100, and is …."
+	lines := []Line{
+		{"james", "embedded", "It asks 3 at 100, and is atomic.", form, "3, atomic"},
+		{"oracle", "embedded", "inconclusive: the schema of oracle does not declare page", form, ""},
+	}
+	if got := Of(r); !slices.Equal(got, lines) {
+		t.Errorf("got  %q\nwant %q", got, lines)
+	}
+}
+
 // One trial shows no range of a time, and no difference. Counters need no trials.
 func TestOneTrial(t *testing.T) {
 	r := planted()

@@ -318,7 +318,7 @@ func (p *phase) complete() {
 	if m.AllOps = p.together(p.slots.whole); m.AllOps != nil {
 		hiccups := p.hiccups.found // a pointer to found would keep the phase in memory
 		e.Hiccups = &hiccups
-		e.Delays = &results.Delays{Dropped: p.stats.dropped, Response: m.AllOps.Response, Undelayed: *m.AllOps.OK()}
+		e.Delays = &results.Delays{Dropped: p.stats.dropped}
 	}
 	m.Streams, m.Ops = p.streams(), map[string]results.Op{}
 	for i := range p.Phase.Patterns.Ops() {

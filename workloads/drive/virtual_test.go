@@ -86,9 +86,9 @@ func TestClientPausesInVirtualTime(t *testing.T) {
 	near := func(got int64, want time.Duration) bool { return math.Abs(float64(got)/float64(want)-1) < 0.02 }
 
 	// The 64 workers that wait when the pause begins start one more operation in time.
-	d := simulate(t, phase, 64, math.MaxInt64, store, span{4 * second, 5 * second}).delays()
-	if d.Dropped != 0 || !near(d.Response.P99, 840*ms) || !near(d.Undelayed.P99, 2*ms) {
-		t.Errorf("the client stopped: %+v", d)
+	c := simulate(t, phase, 64, math.MaxInt64, store, span{4 * second, 5 * second}).measurement()
+	if all := c.AllOps; c.Evidence.Delays.Dropped != 0 || !near(all.Response.P99, 840*ms) || !near(all.OK().P99, 2*ms) {
+		t.Errorf("the client stopped: %+v", all)
 	}
 	p := simulate(t, phase, 64, 500*ms, store, span{4 * second, 5 * second})
 	dropped := p.recorder.Total[int(workloads.List)].Counts[latency.Dropped]
@@ -97,8 +97,8 @@ func TestClientPausesInVirtualTime(t *testing.T) {
 	}
 
 	stalled := stalls(10*second, second, 2*ms)
-	if d := simulate(t, phase, 64, math.MaxInt64, stalled, span{}).delays(); !near(d.Undelayed.P99, 900*ms) {
-		t.Errorf("the store stopped: %+v", d)
+	if c := simulate(t, phase, 64, math.MaxInt64, stalled, span{}).measurement(); !near(c.AllOps.OK().P99, 900*ms) {
+		t.Errorf("the store stopped: %+v", c.AllOps)
 	}
 	p = simulate(t, phase, 64, 500*ms, stalled, span{})
 	if d := p.delays(); d.Dropped != 0 || p.recorder.Total[int(workloads.List)].Counts[latency.Dropped] == 0 {
@@ -117,14 +117,15 @@ func TestOverloadInVirtualTime(t *testing.T) {
 	for pause, most := range map[time.Duration]float64{0: 0.002, 200 * ms: 0.025} {
 		p := simulate(t, phase, 32, 100*ms, store, span{4 * second, 4*second + pause})
 		all := &p.recorder.Total[int(workloads.List)]
-		d, started := p.delays(), all.Counts[latency.OK]
+		c, started := p.measurement(), all.Counts[latency.OK]
+		d := c.Evidence.Delays
 		t.Logf("pause of %v: %d carried out, %d dropped, %d of them by the client", pause, started,
 			all.Counts[latency.Dropped], d.Dropped)
 		if all.Counts[latency.Dropped] < 50_000 || float64(d.Dropped) > most*float64(started) {
 			t.Errorf("pause of %v: of %d carried out and %d dropped the client is said to have dropped %d", pause,
 				started, all.Counts[latency.Dropped], d.Dropped)
 		}
-		if real, ideal := d.Response.P50, d.Undelayed.P50; float64(real) > 1.05*float64(ideal) {
+		if real, ideal := c.AllOps.Response.P50, c.AllOps.OK().P50; float64(real) > 1.05*float64(ideal) {
 			t.Errorf("pause of %v: p50 %d, and %d without the client's delays", pause, real, ideal)
 		}
 	}
@@ -199,7 +200,7 @@ func TestStallInRealTimeAlone(t *testing.T) {
 	wrong := 0
 	for deadline := time.Now().Add(time.Minute); ; {
 		c := s.run(t)
-		off := stallOff(&c.Evidence.Delays.Response)
+		off := stallOff(&c.AllOps.Response)
 		t.Logf("%.1f%% off; others %.2f, hiccups %v", 100*off, c.Client.OthersShare,
 			time.Duration(c.Evidence.Hiccups.Total))
 		if off <= 0.05 {
@@ -209,7 +210,7 @@ func TestStallInRealTimeAlone(t *testing.T) {
 			wrong++
 		}
 		if wrong == 3 {
-			t.Fatalf("%+v", c.Evidence.Delays.Response)
+			t.Fatalf("%+v", c.AllOps.Response)
 		}
 		if !time.Now().Before(deadline) {
 			t.Skip("the machine was never quiet")

@@ -160,8 +160,7 @@ func lostDrops(c *results.Cell, e *results.Evidence) string {
 // much they made p50 and p99 of the response time longer than the latency: by a tenth, and by 100 µs, since timers are
 // not better. It leaves percentiles of too few operations out.
 func delayed(c *results.Cell, e *results.Evidence) string {
-	d := e.Delays
-	if d == nil || e.Hiccups == nil || lostTime(c, e) != "" {
+	if e.Delays == nil || e.Hiccups == nil || c.AllOps == nil || lostTime(c, e) != "" {
 		return ""
 	}
 	if drops := lostDrops(c, e); drops != "" {
@@ -175,7 +174,7 @@ func delayed(c *results.Cell, e *results.Evidence) string {
 		if q.P != 0.5 && q.P != 0.99 || e.Started < max(2*leastSlower, results.EnoughFor(q.P)) {
 			continue
 		}
-		response, own := q.Of(&d.Response), q.Of(&d.Undelayed)
+		response, own := q.Of(&c.AllOps.Response), q.Of(c.AllOps.OK())
 		text += fmt.Sprintf(" %s %s,", q.Name, words.Duration(float64(max(0, response-own))))
 		warn = warn || float64(response) > 1.1*float64(max(own, 1)) && response-own >= int64(100*time.Microsecond)
 	}

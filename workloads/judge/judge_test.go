@@ -49,10 +49,12 @@ type codes = []results.Code
 
 // lateBy makes the client's delays lift the p99 of all operations by so many percent.
 func lateBy(c *results.Cell, percent int64) {
-	c.Evidence.Delays = &results.Delays{
-		Response:  results.Latency{P50: ms, P90: 2 * ms, P99: (100 + percent) * ms},
-		Undelayed: results.Latency{P50: ms, P90: 2 * ms, P99: 100 * ms},
-	}
+	setDelay(c, results.Latency{P50: ms, P90: 2 * ms, P99: (100 + percent) * ms}, results.Latency{P50: ms, P90: 2 * ms, P99: 100 * ms})
+}
+
+// setDelay sets the times of all operations with and without the client's delays.
+func setDelay(c *results.Cell, response, undelayed results.Latency) {
+	c.AllOps.Response, c.AllOps.Latency = response, &undelayed
 }
 
 // ofSegments makes a cell the union of two segments that began at those times.
@@ -118,18 +120,18 @@ var verdicts = []judged{
 	}, results.OK, "", nil, ""},
 	{"its delays change a p90 alone", func(c *results.Cell) {
 		lateBy(c, 9)
-		c.Evidence.Delays.Response.P90 = 3 * ms
+		c.AllOps.Response.P90 = 3 * ms
 	}, results.OK, "", nil, ""},
 	{"its delays change the p50 of few operations", func(c *results.Cell) {
 		c.Evidence.Started = 20
-		c.Evidence.Delays = &results.Delays{Response: results.Latency{P50: 2 * ms}, Undelayed: results.Latency{P50: ms}}
+		setDelay(c, results.Latency{P50: 2 * ms}, results.Latency{P50: ms})
 	}, results.OK, "", codes{"client-delay"}, "client delay: p50 1.00ms,"},
 	{"its delays change a p50 that one operation changes", func(c *results.Cell) {
 		c.Evidence.Started = 19
-		c.Evidence.Delays = &results.Delays{Response: results.Latency{P50: 2 * ms}, Undelayed: results.Latency{P50: ms}}
+		setDelay(c, results.Latency{P50: 2 * ms}, results.Latency{P50: ms})
 	}, results.OK, "", nil, ""},
 	{"its timer changes the p50 of a fast store", func(c *results.Cell) {
-		c.Evidence.Delays = &results.Delays{Response: results.Latency{P50: ms / 11}, Undelayed: results.Latency{P50: ms / 100}}
+		setDelay(c, results.Latency{P50: ms / 11}, results.Latency{P50: ms / 100})
 	}, results.OK, "", nil, ""},
 	{"it was stopped a little", func(c *results.Cell) {
 		c.Evidence.Hiccups.Total = 2900 * ms

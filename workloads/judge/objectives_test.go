@@ -21,7 +21,6 @@ func served() *results.Cell {
 	}
 	c.Ops = map[string]results.Op{"open": op(50000), "list": op(10000), "purge": {Support: results.NotOffered}}
 	c.AllOps = &results.Times{Response: lat(ms), Service: lat(ms / 2), Wait: lat(ms / 20)}
-	c.Evidence.Delays = &results.Delays{Response: lat(ms), Undelayed: lat(ms)}
 	return c
 }
 

@@ -37,7 +37,7 @@ func (m *Merged) cell(parts []*results.Cell) results.Cell {
 	m.operations(&c, parts, func(op string) string { return op })
 	c.Timeline = timeline(parts, stamp(c.Started))
 	c.Client = total(parts, func(c *results.Cell) *results.ClientInfo { return c.Client })
-	c.Evidence = m.evidence(&c, parts)
+	c.Evidence = evidence(parts)
 	c.Before = engine(parts, c.Evidence, func(p *results.Cell) *results.EngineInfo { return p.Before })
 	c.Engines = engine(parts, c.Evidence, func(p *results.Cell) *results.EngineInfo { return p.Engines })
 	return c
@@ -135,7 +135,7 @@ func timeline(parts []*results.Cell, began time.Time) []results.Interval {
 }
 
 // evidence is what all segments showed.
-func (m *Merged) evidence(c *results.Cell, parts []*results.Cell) *results.Evidence {
+func evidence(parts []*results.Cell) *results.Evidence {
 	sum := results.Evidence{Settled: true, Warm: true}
 	for _, p := range parts {
 		if p.Evidence == nil {
@@ -150,14 +150,6 @@ func (m *Merged) evidence(c *results.Cell, parts []*results.Cell) *results.Evide
 	}
 	// Windows of segments cannot be added. All load one engine, so those of the first show how it drifts.
 	sum.Windows = parts[0].Evidence.Windows
-	if sum.Hiccups != nil && c.AllOps != nil {
-		sum.Delays = &results.Delays{Response: c.AllOps.Response, Undelayed: *c.AllOps.OK()}
-		for _, p := range parts {
-			if of := p.Evidence.Delays; of != nil {
-				results.Add(sum.Delays, of)
-			}
-		}
-	}
 	return &sum
 }
 

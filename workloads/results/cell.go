@@ -146,10 +146,10 @@ type Evidence struct {
 	Own     int64 `json:"own_ns" add:"sum"`
 	Service int64 `json:"service_ns" add:"sum"`
 
-	// Hiccups are times in which the process could not run. Delays are what the
-	// client's own delays changed.
+	// Hiccups are times in which the process could not run. Delays are what the client's own delays changed, besides
+	// the response times.
 	Hiccups *Hiccups `json:"hiccups,omitempty" add:"each"`
-	Delays  *Delays  `json:"delays,omitempty"`
+	Delays  *Delays  `json:"delays,omitempty" add:"each"`
 
 	// Windows are the service times of the phase's windows: a window's is the weighted mean
 	// of the medians of its operations.
@@ -175,13 +175,10 @@ type Hiccups struct {
 	Longest int64 `json:"longest_ns" add:"max"`
 }
 
-// Delays compare the response times of all operations of a cell with those that they
-// would have had if the load generator had lost no time itself: with its timers on
+// Delays compare a cell with what it would be if the load generator had lost no time itself: with its timers on
 // time, without hiccups, and without the time that it takes to make operations.
 type Delays struct {
-	Dropped   int64   `json:"dropped" add:"sum"` // operations that would not have been dropped
-	Response  Latency `json:"response"`
-	Undelayed Latency `json:"undelayed"`
+	Dropped int64 `json:"dropped" add:"sum"` // operations that would not have been dropped
 }
 
 // EngineInfo is the engine's state at one time. A number is negative if the engine does
