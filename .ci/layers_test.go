@@ -74,7 +74,7 @@ var layers = []struct {
 	{"models/describe", []string{"schemas", "schemas/diagram", "schemas/words", "drivers", "models"}, nil},
 	{"models/*", []string{"schemas", "drivers", "models", "models/mail", "models/blobs"}, []string{"models/*", "drivers/*", "drivers/launch/live"}},
 	{"workloads/latency", nil, []string{"drivers/launch/live"}},
-	{"workloads/results", []string{"workloads/growth", "workloads/latency", "workloads/scratch", "schemas/plainfile", "schemas/strict", "schemas/words"}, nil},
+	{"workloads/results", []string{"models", "workloads/growth", "workloads/latency", "workloads/scratch", "schemas/plainfile", "schemas/strict", "schemas/words"}, nil},
 	{"workloads/trials", []string{"workloads/growth", "workloads/results"}, nil},
 	{"workloads/answer", []string{"workloads/results", "workloads/trials", "schemas", "schemas/strict", "schemas/words"}, nil},
 	{"reports/document", []string{"schemas/words"}, nil},

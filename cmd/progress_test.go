@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/reports/screen"
 	"github.com/mailbench/mailbench/schemas/strict"
@@ -143,12 +144,12 @@ func TestExitStatus(t *testing.T) {
 		{verdict(&results.Run{Cells: []results.Cell{{Verdict: results.Invalid}}}, judge.FailOn), 3},
 		{verdict(&results.Run{Cells: []results.Cell{{Verdict: results.Failed}}}, judge.FailOn), 1},
 		{verdict(&results.Run{Interrupted: true, Cells: []results.Cell{{Verdict: results.Failed}}}, judge.FailOn), 130},
-		{verdict(&results.Run{Audits: []results.Audit{{Verified: 3, Purgeable: 2, Unreferenced: 1, Unknown: 1}}}, judge.FailOn), 0},
+		{verdict(&results.Run{Audits: []results.Audit{{Verified: 3, Purgeable: 2, Unknown: 1, Audit: models.Audit{Unreferenced: 1}}}}, judge.FailOn), 0},
 		{verdict(&results.Run{Interrupted: true, Audits: []results.Audit{{}, {Lost: 1}}}, judge.FailOn), 4},
 		{verdict(&results.Run{Audits: []results.Audit{{Corrupt: 1}}}, judge.FailOn), 4},
 		{verdict(&results.Run{Audits: []results.Audit{{Resurrected: 1}}}, judge.FailOn), 4},
-		{verdict(&results.Run{Audits: []results.Audit{{Dangling: 1}}}, judge.FailOn), 4},
-		{verdict(&results.Run{Audits: []results.Audit{{BrokenBodies: 1}}}, judge.FailOn), 4},
+		{verdict(&results.Run{Audits: []results.Audit{{Audit: models.Audit{Dangling: 1}}}}, judge.FailOn), 4},
+		{verdict(&results.Run{Audits: []results.Audit{{Audit: models.Audit{BrokenBodies: 1}}}}, judge.FailOn), 4},
 	} {
 		if got := exitStatus(tc.err); got != tc.want {
 			t.Errorf("%v: status %d, want %d", tc.err, got, tc.want)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/workloads/judge"
 	"github.com/mailbench/mailbench/workloads/results"
 )
@@ -37,12 +38,12 @@ func TestVerdict(t *testing.T) {
 		want   int // with --fail-on all
 		failed int // with --fail-on failed
 	}{
-		{"well", results.Run{Audits: []results.Audit{{Verified: 3, Unknown: 4, Unreferenced: 5, CounterDrift: 6, Duplicated: 7}}}, exitOK, exitOK},
+		{"well", results.Run{Audits: []results.Audit{{Verified: 3, Unknown: 4, Audit: models.Audit{Unreferenced: 5, CounterDrift: 6, Duplicated: 7}}}}, exitOK, exitOK},
 		{"a failed cell", results.Run{Cells: failed}, exitFailed, exitFailed},
 		{"lost", results.Run{Cells: failed, Audits: []results.Audit{{Lost: 1}}}, exitData, exitData},
 		{"back from the dead, and interrupted", results.Run{Interrupted: true, Audits: []results.Audit{{Resurrected: 1, Interrupted: true}}}, exitData, exitData},
-		{"half a message", results.Run{Audits: []results.Audit{{BrokenBodies: 1}}}, exitData, exitData},
-		{"half a message of an operation that was interrupted", results.Run{Audits: []results.Audit{{BrokenBodies: 1, Dangling: 1, Interrupted: true}}}, exitOK, exitOK},
+		{"half a message", results.Run{Audits: []results.Audit{{Audit: models.Audit{BrokenBodies: 1}}}}, exitData, exitData},
+		{"half a message of an operation that was interrupted", results.Run{Audits: []results.Audit{{Interrupted: true, Audit: models.Audit{BrokenBodies: 1, Dangling: 1}}}}, exitOK, exitOK},
 		{"not all could be read", results.Run{Audits: []results.Audit{{Verified: 3, Unread: 1}}}, exitFailed, exitFailed},
 		{"an interrupted audit", results.Run{Audits: []results.Audit{{Verified: 3, Error: "no answer"}}}, exitFailed, exitFailed},
 		{"an interrupted audit that found damage", results.Run{Audits: []results.Audit{{Corrupt: 1, Error: "no answer"}}}, exitData, exitData},

@@ -92,7 +92,8 @@ func (a *Auditor) Audit(ctx context.Context) error {
 	if u, ok := a.Mailbox.(models.UIDs); ok {
 		a.uids(u)
 	}
-	take(&a.Found, &m)
+	m.Notes = append(a.Found.Notes, m.Notes...)
+	a.Found.Audit, a.Found.Purgeable = m, m.Deleted
 	a.complete(m.Messages)
 	return nil
 }
@@ -118,14 +119,6 @@ func (a *Auditor) complete(messages int64) {
 		a.Found.Fault = fmt.Sprintf("the store has %d messages, and the ledger %d: its records are incomplete, or another run "+
 			"has worked on the data set", messages, known)
 	}
-}
-
-// take takes what the model found.
-func take(f *results.Audit, m *models.Audit) {
-	f.Accounts, f.Folders, f.Messages, f.Purgeable = m.Accounts, m.Folders, m.Messages, m.Deleted
-	f.Unreferenced, f.Dangling, f.Duplicated = m.Unreferenced, m.Dangling, m.Duplicated
-	f.BrokenBodies, f.InterruptedBlobs, f.CounterDrift = m.BrokenBodies, m.InterruptedBlobs, m.CounterDrift
-	f.Notes = append(f.Notes, m.Notes...)
 }
 
 func (a *Auditor) note(format string, args ...any) {

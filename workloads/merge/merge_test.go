@@ -395,9 +395,9 @@ func TestAuditsAreAdded(t *testing.T) {
 			s, a := sources[i].Run, &audits[i]
 			a.Model, a.Engine, a.Trial, a.Segment = "james", "cassandra", 1, i+1
 			v := reflect.ValueOf(a).Elem()
-			for f := range v.NumField() {
-				if v.Field(f).Kind() == reflect.Int64 {
-					v.Field(f).SetInt(int64(1+f) << (10 * i))
+			for n, f := range reflect.VisibleFields(v.Type()) {
+				if f.Type.Kind() == reflect.Int64 {
+					v.FieldByIndex(f.Index).SetInt(int64(1+n) << (10 * i))
 				}
 			}
 			a.Interrupted, a.Notes = i == 1, []string{fmt.Sprint("note ", i)}
@@ -415,17 +415,16 @@ func TestAuditsAreAdded(t *testing.T) {
 			t.Fatalf("%+v", merged.Run.Audits)
 		}
 		got := reflect.ValueOf(merged.Run.Audits[0])
-		for f := range got.NumField() {
-			name := got.Type().Field(f).Name
-			if got.Field(f).Kind() != reflect.Int64 {
+		for i, f := range reflect.VisibleFields(got.Type()) {
+			if f.Type.Kind() != reflect.Int64 {
 				continue
 			}
-			want := int64(1+f) + int64(1+f)<<10
-			if common && slices.Contains(ofStore, name) {
-				want = int64(1+f) << 10
+			want := int64(1+i) + int64(1+i)<<10
+			if common && slices.Contains(ofStore, f.Name) {
+				want = int64(1+i) << 10
 			}
-			if n := got.Field(f).Int(); n != want {
-				t.Errorf("one store: %v: %s is %d, want %d", common, name, n, want)
+			if n := got.FieldByIndex(f.Index).Int(); n != want {
+				t.Errorf("one store: %v: %s is %d, want %d", common, f.Name, n, want)
 			}
 		}
 		if a := merged.Run.Audits[0]; !a.Interrupted || !slices.Equal(a.Notes, []string{"note 0", "note 1"}) {

@@ -140,9 +140,10 @@ func alike(a, b string) bool {
 
 // Add adds what another load generator, worker or stream counted at the same time: Delays, Offered, ClientInfo,
 // Evidence. The tag add of a field says how: sum, max, size (a sum that is -1 if a part is negative), store (a sum),
-// or (true, or the first text), and, each (of the fields that it points to). Shares and losses become those of the
-// worst; fields without the tag follow from all parts together, and stay as they are.
-func Add[T any](a, b *T) { addFields(reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem(), "sum") }
+// or (true, or the first text), and, each (of the fields that it points to). It holds for all fields of a struct.
+// Shares and losses become those of the worst; fields without the tag follow from all parts together, and stay as they
+// are.
+func Add[T any](a, b *T) { addFields(reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem(), "sum", "") }
 
 // Add adds what another load generator saw of the engine. Common says that both load one store: then sizes stay those
 // of i, and only nodes that could not be reached are added. Else they are sums, and a size that one of them does not
@@ -165,19 +166,18 @@ func (a *Audit) Add(b *Audit, common bool) {
 	if common {
 		store = "max"
 	}
-	addFields(reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem(), store)
+	addFields(reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem(), store, "")
 	for to, text := range map[*string]string{&a.Fault: b.Fault, &a.Error: b.Error} {
 		if !strings.Contains(*to, text) {
 			*to = strings.TrimPrefix(*to+"; "+text, "; ")
 		}
 	}
-	a.Notes = append(a.Notes, b.Notes...)
 }
 
-// addFields is Add with the rule for the fields store.
-func addFields(sum, other reflect.Value, store string) {
+// addFields is Add with the rules for the fields store, and for those without a tag.
+func addFields(sum, other reflect.Value, store, untagged string) {
 	for i := range sum.NumField() {
-		rule := sum.Type().Field(i).Tag.Get("add")
+		rule := cmp.Or(sum.Type().Field(i).Tag.Get("add"), untagged)
 		if rule == "store" {
 			rule = store
 		}
@@ -187,7 +187,11 @@ func addFields(sum, other reflect.Value, store string) {
 			if x.IsNil() {
 				x.Set(reflect.New(x.Type().Elem()))
 			}
-			addFields(x.Elem(), y.Elem(), store)
+			addFields(x.Elem(), y.Elem(), store, "")
+		case x.Kind() == reflect.Struct:
+			addFields(x, y, store, rule)
+		case x.Kind() == reflect.Slice:
+			x.Set(reflect.AppendSlice(x, y))
 		case x.Kind() == reflect.Bool:
 			x.SetBool(x.Bool() && y.Bool() || rule == "or" && (x.Bool() || y.Bool()))
 		case x.Kind() == reflect.String:

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mailbench/mailbench/models"
 )
 
 // Key names a cell in run.json and in the tags of the interval log.
@@ -325,18 +327,9 @@ type Audit struct {
 	Interrupted bool `json:"interrupted,omitempty" add:"or"`
 	// Exact says that no operation on the data set was interrupted or is of unknown outcome, on any
 	// engine: counters that are written apart from what they count must be exact then.
-	Exact            bool     `json:"exact,omitempty" add:"and"`
-	Accounts         int64    `json:"accounts" add:"store"`
-	Folders          int64    `json:"folders" add:"store"`
-	Messages         int64    `json:"messages" add:"store"`
-	Purgeable        int64    `json:"purgeable" add:"store"`
-	Unreferenced     int64    `json:"unreferenced" add:"store"`
-	Dangling         int64    `json:"dangling" add:"store"`
-	Duplicated       int64    `json:"duplicated" add:"store"`
-	BrokenBodies     int64    `json:"broken_bodies" add:"store"`
-	InterruptedBlobs int64    `json:"broken_off,omitempty" add:"store"` // interrupted writes of blobs: orphaned files
-	CounterDrift     int64    `json:"counter_drift" add:"store"`        // sum of what all counters are off by
-	Notes            []string `json:"notes,omitempty"`
+	Exact        bool  `json:"exact,omitempty" add:"and"`
+	Purgeable    int64 `json:"purgeable" add:"store"` // Deleted of models.Audit, which has the same name as a count of the ledger
+	models.Audit `add:"store"`
 }
 
 // Wrong reports whether anything acknowledged is wrong, or could not be verified.

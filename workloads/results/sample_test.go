@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/workloads/latency"
 )
 
@@ -213,9 +214,9 @@ func sample() *Run {
 			Unfinished: "interrupted", Found: &SearchResult{Limit: LimitUnfinished, Rate: 500, Low: 500, Text: "at least 500/s: the search did not come to its end: interrupted"},
 		}},
 		Audits: []Audit{
-			{Model: "james", Engine: "embedded", Trial: 1, Segment: 1, Delivered: 1000, Deleted: 90, Verified: 905, Lost: 4, Corrupt: 1, Notes: []string{"lost " + hostile}},
+			{Model: "james", Engine: "embedded", Trial: 1, Segment: 1, Delivered: 1000, Deleted: 90, Verified: 905, Lost: 4, Corrupt: 1, Audit: models.Audit{Notes: []string{"lost " + hostile}}},
 			{Model: "conversation", Engine: "embedded", Trial: 1, Segment: 1, Delivered: 1000, Deleted: 90, Verified: 910, Purgeable: 12},
-			{Model: "oracle", Engine: "embedded", Delivered: 1000, Verified: 990, Unknown: 10, Dangling: 2, CounterDrift: 17, Interrupted: true},
+			{Model: "oracle", Engine: "embedded", Delivered: 1000, Verified: 990, Unknown: 10, Interrupted: true, Audit: models.Audit{Dangling: 2, CounterDrift: 17}},
 		},
 		Left: []string{"namespace q5k2 of james on cassandra could not be dropped (" + hostile + ")"},
 	}

@@ -161,10 +161,7 @@ type Verification struct {
 // Broken reports whether the audit found damage, by the rule of a run's audit. Exact says that no operation
 // on the data set was interrupted.
 func (a *Verification) Broken(exact bool) bool {
-	found := results.Audit{
-		Interrupted: a.remote && !exact, Exact: exact,
-		Dangling: a.Dangling, BrokenBodies: a.BrokenBodies, CounterDrift: a.CounterDrift,
-	}
+	found := results.Audit{Interrupted: a.remote && !exact, Exact: exact, Audit: a.Audit}
 	return found.Damaged() || a.Error != "" && !a.interrupted
 }
 
