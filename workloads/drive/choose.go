@@ -49,38 +49,24 @@ func (t *task) search(reserve func(f *subject.FolderSet, rank int) (models.Handl
 	return false
 }
 
-// chooseFolder takes the planned folder, whatever is in it.
-func chooseFolder(t *task) (bool, error) {
-	t.account = &t.live.Accounts[t.op.User]
-	t.from = t.account.Folders[t.op.Folder]
-	return true, nil
-}
-
 // choosePage chooses where a page begins: at the newest message, or after a message that
 // may be gone when the page is read.
-func choosePage(t *task) (bool, error) {
+func (t *task) choosePage() {
 	t.after = models.Handle{} // the newest page begins after no message
 	if t.op.Deep || t.op.Skip > 0 {
-		f := t.live.Accounts[t.op.User].Folders[t.op.Folder]
-		live := f.Len()
+		live := t.from.Len()
 		rank := min(t.op.Skip, live) - 1
 		if t.op.Deep && live > 0 {
 			rank = t.op.Choose(live)
 		}
 		if rank >= 0 {
-			if h, ok := f.Read(rank); ok {
-				f.Release(h)
+			if h, ok := t.from.Read(rank); ok {
+				t.from.Release(h)
 				t.after = h
 			}
 		}
 	}
-	return chooseFolder(t)
 }
-
-func chooseToRead(t *task) (bool, error) { return t.search((*subject.FolderSet).Read), nil }
-
-// chooseToFlag reserves a message and as many older ones as the operation needs.
-func chooseToFlag(t *task) (bool, error) { return t.searchMany((*subject.FolderSet).Own, 1), nil }
 
 // searchMany searches for a message and reserves those after it, until there are as many as the operation
 // works on. Step is 1 if reserve leaves a message in the folder, and 0 if it takes it out.
@@ -99,91 +85,29 @@ func (t *task) searchMany(reserve func(f *subject.FolderSet, rank int) (models.H
 	return true
 }
 
-func released(t *task, _ latency.Outcome) error {
-	t.from.Release(t.handle)
-	return nil
-}
-
-func flagged(t *task, _ latency.Outcome) error {
-	for _, h := range t.many {
-		t.from.Disown(h)
-	}
-	return nil
-}
-
-func chooseAttachment(t *task) (bool, error) {
-	return t.search(func(f *subject.FolderSet, rank int) (models.Handle, bool) {
-		h, name, ok := f.ReadAttached(rank)
-		t.name = name
-		return h, ok
-	}), nil
-}
-
-func chooseSender(t *task) (ok bool, err error) {
-	if ok, err = chooseFolder(t); err == nil {
-		t.name, err = t.mail.From(t.op.Message)
-	}
-	return ok, err
-}
-
-// chooseNewUser names an account that no other operation makes, with folders like those of the planned
-// user. No other operation works on it.
-func chooseNewUser(t *task) (bool, error) {
-	t.account, t.names = &t.live.Accounts[t.op.User], t.names[:0]
-	t.nameNew()
+// chooseNewUser names an account that no other operation makes, with folders like those of the planned user.
+func (t *task) chooseNewUser() {
+	t.name = fmt.Sprintf("new.%d.%d.%s", time.Now().UnixNano(), t.op.N, t.account.Ref.Address)
+	t.names = t.names[:0]
 	for i := range t.account.Folders {
 		t.names = append(t.names, plan.FolderName(i))
 	}
-	return true, nil
-}
-
-// nameNew names an account that no other operation makes.
-func (t *task) nameNew() {
-	t.name = fmt.Sprintf("new.%d.%d.%s", time.Now().UnixNano(), t.op.N, t.account.Ref.Address)
-}
-
-// chooseToJoin names an account that joins the planned folder. No other operation works on it.
-func chooseToJoin(t *task) (bool, error) {
-	ok, err := chooseFolder(t)
-	t.nameNew()
-	return ok, err
-}
-
-func joined(t *task, out latency.Outcome) error {
-	if out == latency.OK {
-		t.live.Join(t.shared)
-	}
-	return nil
-}
-
-// chooseToLeave takes an account that joined in this phase or an earlier one. The users of the data
-// set stay, since others' operations work in their folders.
-func chooseToLeave(t *task) (bool, error) {
-	t.account, t.shared = &t.live.Accounts[t.op.User], t.live.Leave()
-	return t.shared != nil, nil
-}
-
-func chooseSlice(t *task) (bool, error) {
-	t.since, t.until = t.op.Window()
-	return chooseFolder(t)
 }
 
 // chooseToLabel puts a label on, or takes one off that was put on before.
-func chooseToLabel(t *task) (bool, error) {
-	a := &t.live.Accounts[t.op.User]
-	if len(a.Folders) < 2 {
+func (t *task) chooseToLabel() (bool, error) {
+	if len(t.account.Folders) < 2 {
 		return false, nil
 	}
-	f := a.Folders[t.op.Folder]
-	if l, ok := f.Unlabel(); ok {
-		t.account, t.from, t.handle, t.to, t.off = a, f, l.Handle, l.Second, true
+	l, off := t.from.Unlabel()
+	if t.off = off; off {
+		t.handle, t.to = l.Handle, l.Second
 		return true, nil
 	}
-	t.off = false
 	if !t.search((*subject.FolderSet).Own) {
 		return false, nil
 	}
-	t.to = t.other(t.account, t.from)
+	t.to = t.other()
 	t.record(ledger.Record{Event: ledger.Labeled, Place: t.from.Place, N: t.op.N, Handle: t.handle})
 	t.record(ledger.Record{Event: ledger.Shown, Place: t.to.Place, N: t.op.N, Handle: t.handle})
 	return true, t.flush()
@@ -191,15 +115,16 @@ func chooseToLabel(t *task) (bool, error) {
 
 // other is the folder that the plan moves to, or the next one if the message is
 // already there. The account has several.
-func (t *task) other(a *subject.Account, from subject.Folder) subject.Folder {
-	f := a.Folders[t.op.To%len(a.Folders)]
-	if f.FolderSet == from.FolderSet {
-		f = a.Folders[(t.op.To+1)%len(a.Folders)]
+func (t *task) other() subject.Folder {
+	all := t.account.Folders
+	f := all[t.op.To%len(all)]
+	if f.FolderSet == t.from.FolderSet {
+		f = all[(t.op.To+1)%len(all)]
 	}
 	return f
 }
 
-func labeled(t *task, out latency.Outcome) error {
+func (t *task) labeled(out latency.Outcome) error {
 	switch {
 	case out == latency.Unknown: // the message stays owned: the effect of a deletion would be unknown
 		return nil
@@ -222,7 +147,7 @@ func labeled(t *task, out latency.Outcome) error {
 
 // chooseRecipients chooses the folders of a delivery and makes its message. Users who share a folder
 // have one message there.
-func chooseRecipients(t *task) (ok bool, err error) {
+func (t *task) chooseRecipients() (err error) {
 	t.sets, t.refs = t.sets[:0], t.refs[:0]
 	for _, u := range t.op.Recipients {
 		f := t.live.Accounts[u].Folders[t.op.Folder]
@@ -241,25 +166,21 @@ func chooseRecipients(t *task) (ok bool, err error) {
 	if err == nil && t.target.Acknowledged != nil {
 		t.digest, err = t.digester.Message(&t.message)
 	}
-	return true, err
+	return err
 }
 
-func delivered(t *task, out latency.Outcome) error {
+func (t *task) delivered(out latency.Outcome) error {
 	held := t.memoryNeeds()
-	switch out {
-	case latency.OK:
-		for i, f := range t.sets {
+	for i, f := range t.sets {
+		switch out {
+		case latency.OK:
 			t.record(ledger.Record{
 				Event: ledger.Delivered, Held: models.Pack(held), Place: f.Place, N: t.op.Message,
 				Handle: t.handles[i], Digest: t.digest, Ahead: t.ahead,
 			})
-		}
-	case latency.Unknown:
-		for _, f := range t.sets {
+		case latency.Unknown:
 			t.record(ledger.Record{Event: ledger.UnknownDelivery, Place: f.Place, N: t.op.Message})
 		}
-	default:
-		return nil
 	}
 	if err := t.flush(); err != nil || out != latency.OK {
 		return err
@@ -278,7 +199,7 @@ func (t *task) record(r ledger.Record) {
 }
 
 func (t *task) flush() error {
-	if t.target.Acknowledged == nil {
+	if len(t.records) == 0 {
 		return nil
 	}
 	err := t.target.Acknowledged.Write(t.records)

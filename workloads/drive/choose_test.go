@@ -34,7 +34,7 @@ func TestLabeled(t *testing.T) {
 		folder.Own(0)
 		w.from, w.to = subject.Folder{FolderSet: folder}, subject.Folder{FolderSet: &subject.FolderSet{}}
 		w.handle, w.off = h, c.off
-		if err := labeled(w, c.out); err != nil {
+		if err := w.labeled(c.out); err != nil {
 			t.Fatal(err)
 		}
 		if _, free := folder.Own(0); free != c.free {

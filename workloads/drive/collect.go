@@ -117,7 +117,7 @@ func (p *phase) writeLog(ticked []latency.Op, to time.Duration, last bool) {
 		return
 	}
 	if p.Observe != nil {
-		p.Observe(p.Cell.Key, func(op int) string { return p.slots.names[p.slots.ops+op] }, p.ofOps(ticked))
+		p.Observe(p.Cell.Key, func(op int) string { return p.slots.names[p.slots.ops+op] }, ticked[p.slots.ops:][:p.Phase.Patterns.Ops()])
 	}
 	if p.Log != nil {
 		p.Log.Write(func(op int, k latency.Kind) string {
@@ -125,7 +125,7 @@ func (p *phase) writeLog(ticked []latency.Op, to time.Duration, last bool) {
 				return ""
 			}
 			return p.Cell.Tag(p.slots.names[op], k.String())
-		}, ticked, p.began.Add(l.from), p.began.Add(to))
+		}, ticked, p.clock.base.Add(l.from), p.clock.base.Add(to))
 	}
 	for i := range l.ops {
 		l.ops[i].Reset()
@@ -192,11 +192,6 @@ func newSlots(p *workloads.Phase) slots {
 	s.whole, s.of = len(s.of), append(s.of, slices.Concat(ofStream...))
 	s.names = append(s.names, make([]string, len(s.of)-len(s.names))...)
 	return s
-}
-
-// ofOps are the operations of what was recorded.
-func (p *phase) ofOps(recorded []latency.Op) []latency.Op {
-	return recorded[p.slots.ops : p.slots.ops+p.Phase.Patterns.Ops()]
 }
 
 // tally has the worker's counts of the stream of the operation under way.

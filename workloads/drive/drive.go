@@ -104,7 +104,6 @@ type phase struct {
 	pool     pool
 	clock    clock
 	hiccups  *hiccups
-	began    time.Time
 
 	bulk        atomic.Bool // the load is not durable before the store has settled
 	mu          sync.Mutex
@@ -136,7 +135,7 @@ func newPhase(t *subject.Target, s Spec) *phase {
 	return &phase{
 		Spec: s, target: t, slots: slots,
 		recorder: latency.NewRecorder(len(slots.all), s.Workers, s.Stream.Open(), slots.of[len(slots.all):]...),
-		stats:    newStats(&slots), pool: pool{usual: make([]atomic.Int64, len(slots.all))},
+		clock:    startClock(), stats: newStats(&slots), pool: pool{usual: make([]atomic.Int64, len(slots.all))},
 	}
 }
 
@@ -158,8 +157,11 @@ func (p *phase) run(ctx context.Context) (err error) {
 	runtime.GC() // this phase does not pay for the garbage of the one before
 	p.memory = memoryLimit{least: tunedMemory, now: debug.SetMemoryLimit(-1)}
 	p.memory.follow()
-	p.began = time.Now()
-	workers, err := p.add(p.first())
+	first := p.Workers
+	if p.Stream.Open() {
+		first = min(first, FirstWorkers)
+	}
+	workers, err := p.add(first)
 	defer func() {
 		for _, w := range p.pool.all {
 			err = errors.Join(err, w.close())
@@ -169,7 +171,6 @@ func (p *phase) run(ctx context.Context) (err error) {
 		return err
 	}
 	p.clock = startClock()
-	p.began = p.clock.base
 	p.hiccups = watchHiccups(&p.clock)
 	before := processUsage()
 
@@ -190,7 +191,7 @@ func (p *phase) run(ctx context.Context) (err error) {
 	for _, w := range workers {
 		start(w)
 	}
-	if p.Stream.Open() && p.first() < p.Workers {
+	if first < p.Workers {
 		g.Go(func() error { return crash.Guard(func() error { p.grow(growing, start); return nil }) })
 	}
 	ended := make(chan struct{})
@@ -198,7 +199,8 @@ func (p *phase) run(ctx context.Context) (err error) {
 	go func() {
 		defer close(ended)
 		workErr = g.Wait()
-		p.length, p.used = p.clock.now(), processUsage().since(before)
+		p.length, p.used = p.clock.now(), processUsage()
+		p.used = usage{p.used.cpu - before.cpu, p.used.machine - before.machine}
 		p.hiccups.close() // what the collector then does is no part of the phase
 	}()
 	collectErr := crash.Guard(func() error { p.collect(ended, stop, kill); return nil })
@@ -313,7 +315,7 @@ func (p *phase) complete() {
 	e.InProcess, e.SameMachine, e.Discards = t.Caps.InProcess, t.SameMachine, t.Caps.Discards
 	e.Lateness, e.Cap, e.Missed, e.Messages = int64(p.Lateness), p.Workers, p.undelivered, p.Total
 	e.Windows = p.windows
-	m.SetTime(p.began, p.began.Add(p.length))
+	m.SetTime(p.clock.base, p.clock.base.Add(p.length))
 	m.Offered, m.Client, m.Evidence, m.Timeline, m.Gap = &offered, &client, &e, p.timeline.intervals, &gap
 	if m.AllOps = p.together(p.slots.whole); m.AllOps != nil {
 		hiccups := p.hiccups.found // a pointer to found would keep the phase in memory
@@ -405,11 +407,11 @@ func (p *phase) op(ops map[string]results.Op, at int) {
 			RowsRead: mean(c.RowsRead), RowsWritten: mean(c.RowsWritten),
 			BytesRead: mean(c.BytesRead), BytesWritten: mean(c.BytesWritten), BytesAdded: mean(c.BytesAdded),
 			BlobRequests: mean(c.BlobRequests), BlobBytesRead: mean(c.BlobBytesRead), BlobBytesWritten: mean(c.BlobBytesWritten),
-			RequestsDeviation: deviations[ofRequests], RowsDeviation: deviations[ofRows], BytesDeviation: deviations[ofBytes],
+			RequestsDeviation: deviations[0], RowsDeviation: deviations[1], BytesDeviation: deviations[2],
 		}
 		if c.Unreported == 0 {
 			examined := mean(c.RowsScanned)
-			o.Store.RowsScanned, o.Store.ScannedDeviation = &examined, deviations[ofScanned]
+			o.Store.RowsScanned, o.Store.ScannedDeviation = &examined, deviations[3]
 		}
 	}
 	ops[p.Phase.Patterns.Name(i)] = o

@@ -119,7 +119,7 @@ func newHour(tb testing.TB, each int) *hour {
 		Phase: what, Stream: stream(&what), Cell: &results.Cell{Key: hourKey}, Workers: 1, Log: log, Observe: observe,
 	})
 	p := h.phase
-	p.began, p.timeline.tick = began, p.tickEvery()
+	p.clock.base, p.timeline.tick = began, p.tickEvery()
 	p.clock.virtual = new(time.Duration)
 	p.hiccups = &hiccups{clock: &p.clock}
 	var r random.Rand
@@ -166,7 +166,7 @@ func TestLogBySteadyClock(t *testing.T) {
 	if p.Log, err = latency.NewLog(out, p.clock.base); err != nil {
 		t.Fatal(err)
 	}
-	p.began, p.hiccups = p.clock.base, watchHiccups(&p.clock)
+	p.hiccups = watchHiccups(&p.clock)
 	defer p.hiccups.close()
 	time.Sleep(2 * nap)
 	p.recorder.Worker(0).Record(int(workloads.List), latency.OK, false, 0, 0, nap, 0)
@@ -174,7 +174,7 @@ func TestLogBySteadyClock(t *testing.T) {
 	close(ended)
 	p.collect(ended, nil, nil)
 	_ = p.Log.Flush()
-	if w := windowsOf(out.String(), p.began); len(w) != 1 || w[0].from != 0 || w[0].to > time.Minute {
+	if w := windowsOf(out.String(), p.clock.base); len(w) != 1 || w[0].from != 0 || w[0].to > time.Minute {
 		t.Errorf("windows %v of\n%s", w, out)
 	}
 }

@@ -87,7 +87,6 @@ func TestBrokenOffIsNotDue(t *testing.T) {
 	made.err = context.Canceled // like that of a message whose creation the end interrupted
 	w.next(t, ended)
 	p.stats.add(&w.stats)
-	p.used = processUsage().since(processUsage())
 	p.recorder.Tick()
 	m := p.measurement()
 	if made.made != 8 || m.Evidence.LargeWaits != 3 {

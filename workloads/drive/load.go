@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/messages"
 	"github.com/mailbench/mailbench/workloads/plan"
@@ -83,7 +82,7 @@ func (w *worker) loadOne(ctx, opCtx context.Context) (cause, err error) {
 	}
 	held, err := w.reserve(opCtx, size)
 	if err == nil {
-		_, err = chooseRecipients(&w.task)
+		err = w.chooseRecipients()
 		w.target.Large.Release(held)
 	}
 	if err == nil {
@@ -97,7 +96,7 @@ func (w *worker) loadOne(ctx, opCtx context.Context) (cause, err error) {
 		if try > 0 {
 			_ = drivers.Pause(ctx, 50*time.Millisecond<<try)
 		}
-		if cause, err = w.execute(opCtx, &operations[workloads.Deliver], 0, 0); err != nil {
+		if cause, err = w.execute(opCtx, 0, 0); err != nil {
 			return nil, err
 		}
 		if cause == nil {
@@ -148,14 +147,6 @@ type pool struct {
 	// usual is how long a usual call takes at most, by slot, in nanoseconds; 0 while it is not
 	// known. It is usualMost times the lower quartile of calls that found a free worker.
 	usual []atomic.Int64
-}
-
-// first is how many workers the phase begins with.
-func (p *phase) first() int {
-	if !p.Stream.Open() {
-		return p.Workers
-	}
-	return min(p.Workers, FirstWorkers)
 }
 
 // add makes n more workers.

@@ -59,154 +59,190 @@ type task struct {
 	missing models.Known                  // fields that answers should have had and did not
 }
 
-// operation is how one operation of the language is executed.
-type operation struct {
-	// choose fills in the task and reserves what the operation works on. It returns
-	// false if there is nothing to work on.
-	choose func(*task) (bool, error)
-	// run is what is timed.
-	run func(context.Context, *task) error
-	// done ends the reservation and enters the outcome in live set and ledger.
-	done func(*task, latency.Outcome) error
-}
-
-func (o *operation) finish(t *task, out latency.Outcome) error {
-	if o.done == nil {
-		return nil
+// choose fills in the task and reserves what the operation works on. It returns
+// false if there is nothing to work on.
+func (t *task) choose() (ok bool, err error) {
+	if int(t.op.Op) >= workloads.NumOps { // an access pattern of a schema
+		return t.mb.(models.Runner).Prepare(int(t.op.Op)-workloads.NumOps, t.pick, t.op.Page, t.op.Messages), nil
 	}
-	return o.done(t, out)
+	t.account = &t.live.Accounts[t.op.User]
+	t.from = t.account.Folders[t.op.Folder] // whatever is in it
+	switch t.op.Op {
+	case workloads.Deliver:
+		err = t.chooseRecipients()
+	case workloads.List:
+		t.choosePage()
+	case workloads.Open, workloads.Raw, workloads.Range, workloads.Seen, workloads.SeenBy:
+		return t.search((*subject.FolderSet).Read), nil
+	case workloads.Attachment:
+		return t.search(func(f *subject.FolderSet, rank int) (models.Handle, bool) {
+			h, name, ok := f.ReadAttached(rank)
+			t.name = name
+			return h, ok
+		}), nil
+	case workloads.Flag:
+		return t.searchMany((*subject.FolderSet).Own, 1), nil
+	case workloads.Label:
+		return t.chooseToLabel()
+	case workloads.Move:
+		return t.taking(t.chooseToMove())
+	case workloads.Delete:
+		return t.taking(t.searchMany((*subject.FolderSet).Remove, 0))
+	case workloads.Expunge:
+		t.many = t.many[:0]
+		return t.taking(t.searchMany(t.removeNext, 0))
+	case workloads.Restore:
+		return t.taking(t.chooseToRestore())
+	case workloads.Purge:
+		t.until = time.Now().Add(-t.op.Age)
+		return t.chooseAccount((*subject.Account).BeginPurge), nil
+	case workloads.Recount:
+		return t.chooseAccount(func(a *subject.Account) bool { return a.Recount.TryLock() }), nil
+	case workloads.SearchSender, workloads.SearchAll:
+		t.name, err = t.mail.From(t.op.Message)
+	case workloads.Slice:
+		t.since, t.until = t.op.Window()
+	case workloads.CreateUser, workloads.Join: // no other operation works on the new account
+		t.chooseNewUser()
+	case workloads.Leave: // users of the data set stay, since others' operations work in their folders
+		t.shared = t.live.Leave()
+		return t.shared != nil, nil
+	}
+	return true, err
 }
 
-// operations are the operations of the language, by workloads.Op. Only one mail operation is timed, and nothing else.
-// The last one runs an access pattern of a schema.
-var operations = [workloads.NumOps + 1]operation{
-	workloads.Deliver: {chooseRecipients, func(ctx context.Context, t *task) error {
+// run makes the call of the operation. Only this is timed.
+func (t *task) run(ctx context.Context) (err error) {
+	switch t.op.Op {
+	case workloads.Deliver:
 		return t.mb.Deliver(ctx, &t.message, t.refs, t.handles)
-	}, delivered},
-	workloads.List: {choosePage, func(ctx context.Context, t *task) error {
+	case workloads.List:
 		return t.mb.List(ctx, t.from.Ref, t.after, t.op.Page, t.entry)
-	}, nil},
-	workloads.Open: {chooseToRead, func(ctx context.Context, t *task) error {
+	case workloads.Open:
 		return t.mb.Open(ctx, t.from.Ref, t.handle, &t.opened)
-	}, released},
-	workloads.Raw: {chooseToRead, func(ctx context.Context, t *task) error {
-		_, err := t.mb.Raw(ctx, t.from.Ref, t.handle, io.Discard)
-		return err
-	}, released},
-	workloads.Attachment: {chooseAttachment, func(ctx context.Context, t *task) error {
-		_, err := t.mb.Attachment(ctx, t.from.Ref, t.handle, t.name, io.Discard)
-		return err
-	}, released},
-	workloads.Flag: {chooseToFlag, func(ctx context.Context, t *task) error {
+	case workloads.Raw:
+		_, err = t.mb.Raw(ctx, t.from.Ref, t.handle, io.Discard)
+	case workloads.Attachment:
+		_, err = t.mb.Attachment(ctx, t.from.Ref, t.handle, t.name, io.Discard)
+	case workloads.Flag:
 		for _, h := range t.many { // no model flags several at once
 			if err := subject.Flag(ctx, t.mb, t.from.Ref, h, t.op.Flag, t.op.On); err != nil {
 				return err
 			}
 		}
-		return nil
-	}, flagged},
-	workloads.Label: {chooseToLabel, func(ctx context.Context, t *task) (err error) {
-		t.shown, err = t.mb.(models.Labeler).Label(ctx, t.from.Ref, t.handle, t.to.Ref, !t.off)
-		return err
-	}, labeled},
-	workloads.Move: {chooseToMove, func(ctx context.Context, t *task) error {
+	case workloads.Move:
 		return t.mb.Move(ctx, t.from.Ref, t.to.Ref, t.many, t.handles)
-	}, moved},
-	workloads.Delete: {chooseToDelete, func(ctx context.Context, t *task) error {
+	case workloads.Delete:
 		return t.mb.Delete(ctx, t.from.Ref, t.many)
-	}, removed},
-	workloads.Restore: {chooseToRestore, func(ctx context.Context, t *task) error {
-		return t.mb.(models.Purger).Restore(ctx, t.account.Ref, t.handle)
-	}, restored},
-	workloads.Purge: {chooseToPurge, func(ctx context.Context, t *task) error {
-		_, err := t.mb.(models.Purger).Purge(ctx, t.account.Ref, t.until)
-		return err
-	}, purged},
-	workloads.Folders: {chooseFolder, func(ctx context.Context, t *task) error {
+	case workloads.Folders:
 		return t.mb.Folders(ctx, t.account.Ref, t.info)
-	}, nil},
-	workloads.Counters: {chooseFolder, func(ctx context.Context, t *task) error {
-		s, err := t.mb.Stats(ctx, t.from.Ref)
-		if err == nil {
+	case workloads.Counters:
+		var s models.Stats
+		if s, err = t.mb.Stats(ctx, t.from.Ref); err == nil {
 			t.missing |= (models.KnowMessages | models.KnowUnread | models.KnowBytes) &^ s.Known
 		}
-		return err
-	}, nil},
-	workloads.Recount: {chooseToRecount, func(ctx context.Context, t *task) error {
+	case workloads.Login:
+		_, err = t.mb.Login(ctx, t.account.Ref.Address)
+	case workloads.CreateUser:
+		_, err = t.mb.CreateUser(ctx, t.name, t.names)
+	default:
+		return t.runOptional(ctx)
+	}
+	return err
+}
+
+// runOptional makes the call of an operation that only some models have.
+func (t *task) runOptional(ctx context.Context) (err error) {
+	switch t.op.Op {
+	case workloads.Label:
+		t.shown, err = t.mb.(models.Labeler).Label(ctx, t.from.Ref, t.handle, t.to.Ref, !t.off)
+	case workloads.Restore:
+		return t.mb.(models.Purger).Restore(ctx, t.account.Ref, t.handle)
+	case workloads.Purge:
+		_, err = t.mb.(models.Purger).Purge(ctx, t.account.Ref, t.until)
+	case workloads.Recount:
 		return t.mb.(models.Recounter).Recount(ctx, t.account.Ref)
-	}, recounted},
-	workloads.SearchSender: {chooseSender, func(ctx context.Context, t *task) error {
+	case workloads.SearchSender:
 		return t.mb.(models.SenderSearcher).BySender(ctx, t.from.Ref, t.name, t.op.Page, t.entry)
-	}, nil},
-	workloads.Slice: {chooseSlice, func(ctx context.Context, t *task) error {
+	case workloads.SearchAll:
+		return t.mb.(models.SenderSearcher).BySender(ctx, nil, t.name, t.op.Page, t.entry)
+	case workloads.Slice:
 		return t.mb.(models.Slicer).Slice(ctx, t.from.Ref, t.since, t.until, t.op.Page, t.entry)
-	}, nil},
-	workloads.Seen: {chooseToRead, func(ctx context.Context, t *task) error {
+	case workloads.Seen:
 		return t.mb.(models.Seer).Seen(ctx, t.from.Ref, t.handle, t.account.Ref.Address)
-	}, released},
-	workloads.Subscribe: {chooseFolder, func(ctx context.Context, t *task) error {
+	case workloads.SeenBy:
+		return t.mb.(models.Seer).SeenBy(ctx, t.from.Ref, t.handle, t.word)
+	case workloads.Subscribe:
 		return t.mb.(models.Subscriber).Subscribe(ctx, t.account.Ref, t.from.Ref.Name, t.op.On)
-	}, nil},
-	workloads.Login: {chooseFolder, func(ctx context.Context, t *task) error {
-		_, err := t.mb.Login(ctx, t.account.Ref.Address)
-		return err
-	}, nil},
-	workloads.Range: {chooseToRead, func(ctx context.Context, t *task) error {
-		_, err := t.mb.(models.RangeReader).RawRange(ctx, t.from.Ref, t.handle, t.op.From, t.op.Bytes, io.Discard)
-		return err
-	}, released},
-	// expunge removes the messages from the lowest UID, which is that of the last, to the highest.
-	workloads.Expunge: {chooseToExpunge, func(ctx context.Context, t *task) error {
+	case workloads.Subscriptions:
+		return t.mb.(models.Subscriber).Subscriptions(ctx, t.account.Ref, t.word)
+	case workloads.Range:
+		_, err = t.mb.(models.RangeReader).RawRange(ctx, t.from.Ref, t.handle, t.op.From, t.op.Bytes, io.Discard)
+	case workloads.Expunge: // from the lowest UID, which is that of the last, to the highest
 		u := t.mb.(models.UIDs)
 		gone, err := u.Expunge(ctx, t.from.Ref, u.UID(t.many[len(t.many)-1]), u.UID(t.many[0]))
 		if err == nil && gone < len(t.many) && !t.target.Caps.Discards {
 			return models.ErrNotFound
 		}
 		return err
-	}, removed},
-	workloads.Subscriptions: {chooseFolder, func(ctx context.Context, t *task) error {
-		return t.mb.(models.Subscriber).Subscriptions(ctx, t.account.Ref, t.word)
-	}, nil},
-	workloads.SeenBy: {chooseToRead, func(ctx context.Context, t *task) error {
-		return t.mb.(models.Seer).SeenBy(ctx, t.from.Ref, t.handle, t.word)
-	}, released},
-	workloads.SearchAll: {chooseSender, func(ctx context.Context, t *task) error {
-		return t.mb.(models.SenderSearcher).BySender(ctx, nil, t.name, t.op.Page, t.entry)
-	}, nil},
-	workloads.AllMail: {chooseFolder, func(ctx context.Context, t *task) error {
+	case workloads.AllMail:
 		return t.mb.List(ctx, t.mb.(models.AllMailer).AllMail(t.account.Ref), models.Handle{}, t.op.Page, t.entry)
-	}, nil},
-	workloads.Totals: {chooseFolder, func(ctx context.Context, t *task) error {
-		_, err := t.mb.Stats(ctx, t.mb.(models.AllMailer).AllMail(t.account.Ref))
-		return err
-	}, nil},
-	workloads.CreateUser: {chooseNewUser, func(ctx context.Context, t *task) error {
-		_, err := t.mb.CreateUser(ctx, t.name, t.names)
-		return err
-	}, nil},
-	// join adds an account that takes part in nothing else to the folder.
-	workloads.Join: {chooseToJoin, func(ctx context.Context, t *task) (err error) {
+	case workloads.Totals:
+		_, err = t.mb.Stats(ctx, t.mb.(models.AllMailer).AllMail(t.account.Ref))
+	case workloads.Join:
 		t.shared, err = t.mb.(models.Poster).Join(ctx, &models.Account{Address: t.name}, t.from.Ref)
-		return err
-	}, joined},
-	workloads.Leave: {chooseToLeave, func(ctx context.Context, t *task) error {
+	case workloads.Leave:
 		return t.mb.(models.Poster).Leave(ctx, t.shared)
-	}, nil},
-	workloads.Nested: {chooseFolder, func(ctx context.Context, t *task) error {
+	case workloads.Nested:
 		return t.mb.(models.Nester).Nested(ctx, t.account.Ref, func(_ string, e *models.Entry) error {
 			if e == nil {
 				return nil
 			}
 			return t.entry(e)
 		})
-	}, nil},
-	workloads.NumOps: {func(t *task) (bool, error) {
-		return t.mb.(models.Runner).Prepare(int(t.op.Op)-workloads.NumOps, t.pick, t.op.Page, t.op.Messages), nil
-	}, func(ctx context.Context, t *task) error { return t.mb.(models.Runner).Run(ctx) }, nil},
+	default: // an access pattern of a schema
+		return t.mb.(models.Runner).Run(ctx)
+	}
+	return err
 }
 
-// operationOf is how an operation is executed.
-func operationOf(op workloads.Op) *operation { return &operations[min(int(op), workloads.NumOps)] }
+// done ends the reservation and enters the outcome in live set and ledger.
+func (t *task) done(out latency.Outcome) error {
+	switch t.op.Op {
+	case workloads.Deliver:
+		return t.delivered(out)
+	case workloads.Open, workloads.Raw, workloads.Range, workloads.Attachment, workloads.Seen, workloads.SeenBy:
+		t.from.Release(t.handle)
+	case workloads.Flag:
+		for _, h := range t.many {
+			t.from.Disown(h)
+		}
+	case workloads.Label:
+		return t.labeled(out)
+	case workloads.Move, workloads.Delete, workloads.Expunge:
+		switch {
+		case out != latency.OK:
+			return t.putBack(out)
+		case t.op.Op == workloads.Move:
+			return t.moved()
+		}
+		return t.removed()
+	case workloads.Restore:
+		defer t.account.Purge.RUnlock()
+		return t.restored(out)
+	case workloads.Purge:
+		t.account.Purge.Unlock()
+	case workloads.Recount:
+		if out != latency.Unknown { // it may still go on
+			t.account.Recount.Unlock()
+		}
+	case workloads.Join:
+		if out == latency.OK {
+			t.live.Join(t.shared)
+		}
+	}
+	return nil
+}
 
 // outcome returns how an operation ended, by its error. A call that is canceled because
 // the phase is stopped has an unknown outcome.
@@ -229,40 +265,10 @@ func outcome(err error) latency.Outcome {
 // no other operation can choose it until their outcome is known. They write a record to the
 // ledger before the call, because a process that is killed cannot write one afterwards.
 
-func chooseToDelete(t *task) (bool, error) {
-	if !t.searchMany((*subject.FolderSet).Remove, 0) {
+// taking writes that record if the operation's messages are chosen.
+func (t *task) taking(chosen bool) (bool, error) {
+	if !chosen {
 		return false, nil
-	}
-	t.purges = t.account.Purges()
-	return true, t.logAll(ledger.Taking)
-}
-
-// chooseToExpunge takes a message, and older ones as long as their UIDs follow each other: the range
-// has no message that another operation works on.
-func chooseToExpunge(t *task) (bool, error) {
-	if !t.search((*subject.FolderSet).Remove) {
-		return false, nil
-	}
-	uid := t.mb.(models.UIDs).UID
-	t.many = append(t.many[:0], t.handle)
-	for len(t.many) < t.op.Messages {
-		next, ok := t.from.Read(t.rank)
-		if !ok {
-			break
-		}
-		t.from.Release(next)
-		if uid(next)+1 != uid(t.many[len(t.many)-1]) {
-			break
-		}
-		got, ok := t.from.Remove(t.rank)
-		if !ok {
-			break
-		}
-		if got != next { // another operation has taken it
-			t.from.Add(got)
-			break
-		}
-		t.many = append(t.many, got)
 	}
 	t.purges = t.account.Purges()
 	return true, t.logAll(ledger.Taking)
@@ -276,11 +282,33 @@ func (t *task) logAll(e ledger.Event) error {
 	return t.flush()
 }
 
-func chooseToMove(t *task) (bool, error) {
-	if len(t.live.Accounts[t.op.User].Folders) < 2 || !t.searchMany((*subject.FolderSet).Remove, 0) {
-		return false, nil
+// removeNext removes a message if its UID is the next below those that the operation has: the range has no message that
+// another operation works on.
+func (t *task) removeNext(f *subject.FolderSet, rank int) (models.Handle, bool) {
+	if len(t.many) == 0 {
+		return f.Remove(rank)
 	}
-	t.to = t.other(t.account, t.from)
+	next, ok := f.Read(rank)
+	if !ok {
+		return next, false
+	}
+	f.Release(next)
+	if uid := t.mb.(models.UIDs).UID; uid(next)+1 != uid(t.many[len(t.many)-1]) {
+		return next, false
+	}
+	got, ok := f.Remove(rank)
+	if ok && got != next { // another operation has taken it
+		f.Add(got)
+		ok = false
+	}
+	return got, ok
+}
+
+func (t *task) chooseToMove() bool {
+	if len(t.account.Folders) < 2 || !t.searchMany((*subject.FolderSet).Remove, 0) {
+		return false
+	}
+	t.to = t.other()
 	// If this process is killed during the call, the messages may be in the new folder.
 	// In some models they have the same handles there.
 	t.handles = t.handles[:0]
@@ -288,13 +316,10 @@ func chooseToMove(t *task) (bool, error) {
 		t.handles = append(t.handles, models.Handle{})
 		t.record(ledger.Record{Event: ledger.Shown, Place: t.to.Place, N: t.op.N, Handle: h})
 	}
-	return true, t.logAll(ledger.Taking)
+	return true
 }
 
-func moved(t *task, out latency.Outcome) error {
-	if out != latency.OK {
-		return t.putBack(out)
-	}
+func (t *task) moved() error {
 	for i, h := range t.many {
 		t.record(ledger.Record{Event: ledger.Left, Place: t.from.Place, N: t.op.N, Handle: h})
 		t.record(ledger.Record{Event: ledger.Arrived, Place: t.to.Place, N: t.op.N, Handle: t.handles[i], Ahead: t.ahead})
@@ -325,10 +350,7 @@ func (t *task) putBack(out latency.Outcome) error {
 	return nil
 }
 
-func removed(t *task, out latency.Outcome) error {
-	if out != latency.OK {
-		return t.putBack(out)
-	}
+func (t *task) removed() error {
 	if err := t.logAll(ledger.Deleted); err != nil {
 		return err
 	}
@@ -338,66 +360,42 @@ func removed(t *task, out latency.Outcome) error {
 	return nil
 }
 
-func chooseToRestore(t *task) (bool, error) {
+func (t *task) chooseToRestore() bool {
 	var k ledger.Key
 	if !t.chooseAccount(func(a *subject.Account) (ok bool) {
 		k, ok = a.BeginRestore()
 		return ok
 	}) {
-		return false, nil
+		return false
 	}
 	t.from, t.handle, t.many = t.account.Folders[k.Place.Folder], k.Handle, append(t.many[:0], k.Handle)
-	return true, t.logAll(ledger.Taking)
+	return true
 }
 
-func restored(t *task, out latency.Outcome) error {
-	defer t.account.Purge.RUnlock()
-	event := ledger.Kept
+func (t *task) restored(out latency.Outcome) error {
 	switch out {
-	case latency.OK:
-		event = ledger.Restored
 	case latency.Unknown:
 		return nil
+	case latency.OK:
+		if err := t.logAll(ledger.Restored); err != nil {
+			return err
+		}
+		t.live.Add(t.from.FolderSet, t.handle, nil, models.Holding{})
+		return nil
+	default:
+		return t.logAll(ledger.Kept)
 	}
-	if err := t.logAll(event); err != nil || out != latency.OK {
-		return err
-	}
-	t.live.Add(t.from.FolderSet, t.handle, nil, models.Holding{})
-	return nil
-}
-
-func chooseToPurge(t *task) (bool, error) {
-	t.until = time.Now().Add(-t.op.Age)
-	return t.chooseAccount((*subject.Account).BeginPurge), nil
-}
-
-func chooseToRecount(t *task) (bool, error) {
-	return t.chooseAccount(func(a *subject.Account) bool { return a.Recount.TryLock() }), nil
 }
 
 // chooseAccount finds the first account, from the planned one on, that begin can reserve.
 func (t *task) chooseAccount(begin func(*subject.Account) bool) bool {
 	user := t.op.User
 	for range min(searchFolders, len(t.live.Accounts)) {
-		a := &t.live.Accounts[user]
-		user = t.live.After(user)
-		if begin(a) {
-			t.account = a
+		t.account = &t.live.Accounts[user]
+		if begin(t.account) {
 			return true
 		}
+		user = t.live.After(user)
 	}
 	return false
-}
-
-func purged(t *task, _ latency.Outcome) error {
-	t.account.Purge.Unlock()
-	return nil
-}
-
-// recounted ends the reservation of the account, unless the recount may still go on.
-func recounted(t *task, out latency.Outcome) error {
-	if out != latency.Unknown {
-		t.account.Recount.Unlock()
-	}
-	return nil
 }

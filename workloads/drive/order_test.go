@@ -16,8 +16,8 @@ import (
 // Here the ledger takes nothing, so nothing may become live.
 func TestLedgerFirst(t *testing.T) {
 	for name, done := range map[string]func(*worker) error{
-		"delivered": func(w *worker) error { return delivered(&w.task, latency.OK) },
-		"moved":     func(w *worker) error { return moved(&w.task, latency.OK) },
+		"delivered": func(w *worker) error { return w.delivered(latency.OK) },
+		"moved":     func(w *worker) error { return w.moved() },
 		"put back":  func(w *worker) error { return w.putBack(latency.Failed) },
 	} {
 		for _, whole := range []bool{true, false} {
@@ -66,7 +66,7 @@ func TestLedgerFirstOfLabels(t *testing.T) {
 		for !takeOff() { // in the end there is one label fewer than Unlabel needs
 			w.from.Label(subject.DoubleLabeled{Handle: w.handle, Second: w.to})
 		}
-		err = labeled(&w.task, latency.OK)
+		err = w.labeled(latency.OK)
 		if off := takeOff(); off != whole || (err == nil) != whole {
 			t.Errorf("with a ledger that takes its record: %v: a label can be taken off: %v; %v", whole, off, err)
 		}

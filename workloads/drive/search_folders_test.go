@@ -39,7 +39,7 @@ phases: [load: {}, measure: {clients: 1, operations: 1, mix: {move: 1, label: 1}
 			}
 			one := &task{live: live, target: &subject.Target{}}
 			p.Given(0, op, 0, 0, &one.op)
-			ok, err := operations[op].choose(one)
+			ok, err := one.choose()
 			if ok != elsewhere || err != nil {
 				t.Errorf("%s: found %v, %v; want %v", op, ok, err, elsewhere)
 			}

@@ -39,7 +39,7 @@ func TestStreamsAddUp(t *testing.T) {
 	p := simulate(t, mixes(), 4, 20*time.Millisecond, func(start time.Duration) time.Duration {
 		return start + time.Duration(chance.ExpFloat64()*4e6) // 1000/s for 4 workers: they are all busy
 	}, span{})
-	p.span, p.used = 60*time.Second, processUsage().since(processUsage())
+	p.span = 60 * time.Second
 	m := p.measurement()
 	if len(m.Streams) != 3 || m.Offered.Dropped == 0 || m.Evidence.Queued == 0 {
 		t.Fatalf("%d streams; offered %+v; %d queued", len(m.Streams), m.Offered, m.Evidence.Queued)
@@ -98,7 +98,7 @@ func TestStreamsInTheLog(t *testing.T) {
 			p.recorder.Worker(0).Record(p.slots.at[s.stream][s.op], latency.OK, false, 0, 0, time.Duration(1+n)*time.Millisecond, 0)
 		}
 		ticked := p.recorder.Tick()
-		ops := p.ofOps(ticked)
+		ops := ticked[p.slots.ops:]
 		counted := func(all []latency.Op, i workloads.Op) int64 { return all[i].Times[latency.Response].Count() }
 		if got := []int64{
 			counted(ops, workloads.List), counted(ops, workloads.Counters), counted(ticked, 0), counted(ticked, 1), counted(ticked, 3),

@@ -63,19 +63,10 @@ type opStats struct {
 // squares are sums of squares of countsOf, for standard deviations between operations.
 type squares [4]float64
 
-// The places of countsOf.
-const (
-	ofRequests = iota
-	ofScanned
-	ofRows
-	ofBytes
-)
-
-// countsOf are requests, rows scanned, rows and bytes.
+// countsOf are requests, rows, bytes and rows scanned.
 func countsOf(c *drivers.Cost) [4]float64 {
 	return [4]float64{
-		ofRequests: float64(c.Requests), ofScanned: float64(c.RowsScanned),
-		ofRows: float64(c.RowsRead + c.RowsWritten), ofBytes: float64(c.BytesRead + c.BytesWritten),
+		float64(c.Requests), float64(c.RowsRead + c.RowsWritten), float64(c.BytesRead + c.BytesWritten), float64(c.RowsScanned),
 	}
 }
 
@@ -175,18 +166,14 @@ func processUsage() usage {
 	return u
 }
 
-// since is what was used after before was read.
-func (u usage) since(before usage) usage {
-	return usage{u.cpu - before.cpu, u.machine - before.machine}
-}
-
 // client is the usage of a phase in the form of results.
 func (u usage) client(workers int, seconds float64) results.ClientInfo {
-	c := results.ClientInfo{
-		Workers: workers, Processors: runtime.NumCPU(), Capacity: processors(), CPUSeconds: u.cpu.Seconds(), OthersShare: -1,
-	}
 	seconds = max(seconds, 1e-9)
-	c.CPUShare = u.cpu.Seconds() / (seconds * c.Capacity)
+	capacity, cpuSeconds := processors(), u.cpu.Seconds()
+	c := results.ClientInfo{
+		Workers: workers, Processors: runtime.NumCPU(), Capacity: capacity,
+		CPUSeconds: cpuSeconds, CPUShare: cpuSeconds / (seconds * capacity), OthersShare: -1,
+	}
 	// The machine may have processors that this process may not use.
 	if n, err := cpu.Counts(true); err == nil && n > 0 && u.machine > 0 {
 		c.OthersShare = (u.machine - u.cpu).Seconds() / (seconds * float64(n))

@@ -50,12 +50,11 @@ func newWorker(p *phase, i int) (*worker, error) {
 		phase: p, session: s, recorder: p.recorder.Worker(i),
 		task: task{
 			target: t, live: t.Live, mail: t.Mail.Reader(), digester: models.NewDigester(t.Dataset.Promise),
+			mb: t.Bound.Mailbox(s), word: func(string) error { return nil },
 		},
-		last: -1, idealEnd: -1,
+		stats: newStats(&p.slots), took: make([]latency.PartTime, 0, 16), last: -1, idealEnd: -1,
 	}
-	w.stats = newStats(&p.slots)
-	w.mb = t.Bound.Mailbox(s)
-	w.word, w.pick = func(string) error { return nil }, w.op.Choose
+	w.pick = w.op.Choose
 	// The fields that lines of listings lack are noted.
 	w.entry = func(e *models.Entry) error {
 		w.missing |= (models.KnowFrom | models.KnowSubject | models.KnowDate | models.KnowSize | models.KnowSeen) &^ e.Known
@@ -66,7 +65,6 @@ func newWorker(p *phase, i int) (*worker, error) {
 		return nil
 	}
 	s.Watch(w.phase.clock.now, w.traced)
-	w.took = make([]latency.PartTime, 0, 16)
 	if p.Stream.Open() {
 		if w.timer, err = newTimer(); err != nil {
 			return nil, errors.Join(err, s.Close())
@@ -102,7 +100,7 @@ func (w *worker) work(ctx, opCtx context.Context) error {
 			w.phase.pool.drained()
 			return nil
 		}
-		if w.op.Think > 0 && !w.think(ctx, w.op.Think) {
+		if w.op.Think > 0 && !w.think(ctx) {
 			w.tally().Due--
 			return nil
 		}
@@ -110,8 +108,8 @@ func (w *worker) work(ctx, opCtx context.Context) error {
 		if err := w.step(ctx, opCtx, due); err != nil {
 			return err
 		}
-		if w.timer == nil {
-			w.rest(ctx)
+		if w.failures > 1 { // an engine that refuses immediately would be called as fast as the processors can
+			w.pause(ctx, min(restMost, restLeast<<min(w.failures-2, 10)))
 		}
 		if last {
 			return nil
@@ -134,7 +132,7 @@ func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 	tally := w.tally()
 	if w.phase.unsupported(&w.op) {
 		tally.Skipped++
-		w.idle(ctx, 0)
+		w.pause(ctx, 0)
 		return nil
 	}
 	if w.timer != nil && w.last-due > w.phase.MaxWait {
@@ -145,8 +143,7 @@ func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 		}
 		return nil
 	}
-	o := operationOf(w.op.Op)
-	ok, err := o.choose(&w.task)
+	ok, err := w.choose()
 	if err != nil {
 		if interrupted(ctx, err) {
 			tally.Due--
@@ -156,7 +153,7 @@ func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 	}
 	if !ok {
 		w.stats.ops[w.slot].noTarget++
-		w.idle(ctx, restLeast)
+		w.pause(ctx, restLeast)
 		return nil
 	}
 	if w.timer != nil && due > w.last {
@@ -165,19 +162,15 @@ func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 		w.phase.pool.idle.Add(-1)
 		if err != nil || !reached {
 			tally.Due--
-			return errors.Join(err, o.finish(&w.task, latency.Dropped))
+			return errors.Join(err, w.done(latency.Dropped))
 		}
 	}
 	held, err := w.reserve(ctx, w.bytes())
 	if err != nil { // the phase ends
 		tally.Due--
-		return o.finish(&w.task, latency.Dropped)
+		return w.done(latency.Dropped)
 	}
-	if held == 0 && w.op.Timeout == 0 && !w.excludes() { // nothing to undo at the end
-		_, err = w.timed(opCtx, o, due)
-	} else {
-		_, err = w.execute(opCtx, o, due, held)
-	}
+	_, err = w.execute(opCtx, due, held)
 	return err
 }
 
@@ -188,7 +181,7 @@ func interrupted(ctx context.Context, err error) bool {
 
 // execute executes the operation, and at its end releases its accounts and held bytes of large
 // messages. cause is why it did not succeed, and err, which ends the phase, the ledger's or a panic of the driver.
-func (w *worker) execute(opCtx context.Context, o *operation, due time.Duration, held int64) (cause, err error) {
+func (w *worker) execute(opCtx context.Context, due time.Duration, held int64) (cause, err error) {
 	if held > 0 {
 		defer w.target.Large.Release(held)
 	}
@@ -201,21 +194,22 @@ func (w *worker) execute(opCtx context.Context, o *operation, due time.Duration,
 		opCtx, cancel = context.WithTimeout(opCtx, w.op.Timeout)
 		defer cancel()
 	}
-	return w.timed(opCtx, o, due)
+	return w.timed(opCtx, due)
 }
 
 // timed makes the call, between the only two readings of the clock, and records it.
-func (w *worker) timed(opCtx context.Context, o *operation, due time.Duration) (cause, err error) {
+func (w *worker) timed(opCtx context.Context, due time.Duration) (cause, err error) {
 	w.session.Take() // what choosing cost
 	w.took, w.missing = w.took[:0], 0
 	w.ahead = w.target.Acknowledged.Records()
 	start := w.phase.clock.now()
-	cause = o.run(opCtx, &w.task)
+	cause = w.run(opCtx)
 	end := w.phase.clock.now()
 	cost := w.session.Take()
 
 	if w.op.Timeout > 0 && end-start > w.op.Timeout && cause == nil {
-		cause = errTimeout // a client would have given up, whatever the engine did
+		// A client would have given up, whatever the engine did.
+		cause = fmt.Errorf("answered after the timeout of the workload: %w", drivers.ErrUnknown)
 	}
 	if w.timer == nil {
 		due = start
@@ -250,14 +244,11 @@ func (w *worker) timed(opCtx context.Context, o *operation, due time.Duration) (
 		w.opened.Body = nil
 	}
 	w.last = end
-	if done := o.finish(&w.task, out); done != nil {
+	if done := w.done(out); done != nil {
 		return cause, done
 	}
 	return cause, err
 }
-
-// errTimeout is why an operation that ended too late has an unknown outcome.
-var errTimeout = fmt.Errorf("answered after the timeout of the workload: %w", drivers.ErrUnknown)
 
 // Pauses of a client whose operations fail one after the other.
 const (
@@ -265,18 +256,12 @@ const (
 	restMost  = 100 * time.Millisecond
 )
 
-// rest lets a client of a closed loop wait when two or more of its operations have
-// failed in a row. Otherwise an engine that refuses at once would be called as fast
-// as the processors can. In an open loop the schedule limits the calls.
-func (w *worker) rest(ctx context.Context) {
-	if w.failures < 2 {
+// pause lets a client of a closed loop wait, which moves its time on, also if d is 0: otherwise a phase in which no
+// operation can be executed would not end. In an open loop the schedule limits the calls.
+func (w *worker) pause(ctx context.Context, d time.Duration) {
+	if w.timer != nil {
 		return
 	}
-	w.pause(ctx, min(restMost, restLeast<<min(w.failures-2, 10)))
-}
-
-// pause lets a client wait, which moves its time on, also if d is 0: then it costs no timer.
-func (w *worker) pause(ctx context.Context, d time.Duration) {
 	if d > 0 {
 		_ = drivers.Pause(ctx, d)
 	}
@@ -285,21 +270,13 @@ func (w *worker) pause(ctx context.Context, d time.Duration) {
 
 // think lets a client wait before its operation. It returns false if the phase ends
 // before.
-func (w *worker) think(ctx context.Context, d time.Duration) bool {
-	length := w.phase.Phase.Duration
+func (w *worker) think(ctx context.Context) bool {
+	d, length := w.op.Think, w.phase.Phase.Duration
 	if length > 0 {
 		d = min(d, length-w.last)
 	}
 	w.pause(ctx, d)
 	return ctx.Err() == nil && (length == 0 || w.last < length)
-}
-
-// idle advances the worker's time after an operation of a closed loop that was not
-// executed. Without that, a phase with nothing to do would not end.
-func (w *worker) idle(ctx context.Context, pause time.Duration) {
-	if w.timer == nil {
-		w.pause(ctx, pause)
-	}
 }
 
 // delay is the time that this client lost: the latency is the response time without it. In a closed loop
@@ -331,11 +308,8 @@ func lately(windows []float64) []float64 {
 // warm reports whether a warm-up may end before its time: the trend's bounds over the
 // last windows are small.
 func warm(windows []float64) bool {
-	if len(windows) < warmWindows {
-		return false
-	}
 	t, ok := judge.Trend(lately(windows))
-	return ok && judge.Steady(t)
+	return ok && len(windows) >= warmWindows && judge.Steady(t)
 }
 
 // Steady reports whether a warm-up with these windows ended with service times that no longer change: its last
