@@ -106,9 +106,9 @@ func (s *Sample) Workload() string {
 	w.text("version: 1\nname: fitted\ndescription: Fitted to %s\nmail:", words.Plural(len(s.bodies), "message"))
 	w.dist("  ", "body", s.bodies, workloads.MaxMessage)
 	w.text("  # html: messages with text and HTML: %d of %d", s.html, len(s.bodies))
-	w.text("  html: %s", share(s.html, len(s.bodies)))
+	w.text("  html: %v", share(s.html, len(s.bodies), 4))
 	if len(s.files) > 0 {
-		w.text("  attachments:\n    share: %s", share(len(s.files), len(s.bodies)))
+		w.text("  attachments:\n    share: %v", share(len(s.files), len(s.bodies), 4))
 		w.dist("    ", "count", s.files, 100)
 		w.dist("    ", "size", s.fileSizes, workloads.MaxMessage)
 	}
@@ -168,12 +168,10 @@ func distOf(s []int64) random.Dist {
 		below, _ := slices.BinarySearch(s, v)
 		upTo, _ := slices.BinarySearch(s, v+1)
 		for _, n := range []int{below, upTo} {
-			d = append(d, random.Point{Value: random.Size(v), Fraction: scalar.Round(float64(n)/float64(len(s)), digits)})
+			d = append(d, random.Point{Value: random.Size(v), Fraction: share(n, len(s), digits)})
 		}
 	}
 	return slices.Compact(d)
 }
 
-func share(n, of int) string {
-	return strconv.FormatFloat(scalar.Round(float64(n)/float64(of), 4), 'f', -1, 64)
-}
+func share(n, of, digits int) float64 { return scalar.Round(float64(n)/float64(of), digits) }

@@ -85,7 +85,12 @@ func (b *breaker) breakOff(ctx context.Context, op string) (*results.Interrupted
 			return nil, err
 		}
 		s := &cut.Session{Session: b.session, After: len(places) + 1}
-		if err = v.run(ctx, b.target.Bound.Mailbox(s), op); err != nil && !s.Broke {
+		if mb := b.target.Bound.Mailbox(s); op == remove {
+			err = mb.Delete(ctx, v.from, v.handles)
+		} else {
+			err = mb.Move(ctx, v.from, v.to, v.handles, make([]models.Handle, len(v.handles)))
+		}
+		if err != nil && !s.Broke {
 			return nil, err
 		}
 		from, to, more, err := b.look(ctx, v)
@@ -120,13 +125,6 @@ type victim struct {
 	from, to *models.Folder
 	handles  []models.Handle
 	digests  []uint64
-}
-
-func (v *victim) run(ctx context.Context, mb models.Mailbox, op string) error {
-	if op == remove {
-		return mb.Delete(ctx, v.from, v.handles)
-	}
-	return mb.Move(ctx, v.from, v.to, v.handles, make([]models.Handle, len(v.handles)))
 }
 
 // deliver makes an account with messages, no two of which have one body. They are the same each time,

@@ -73,28 +73,6 @@ func Open(ctx context.Context, name string) (*Trace, error) {
 	return t, err
 }
 
-// add adds an operation, so many seconds after the first.
-func (t *Trace) add(
-	l *line, op workloads.Op, seconds float64, users map[string]int32, folders map[int32]map[string]int32,
-) {
-	user := number(users, l.User)
-	if folders[user] == nil {
-		folders[user] = map[string]int32{"": 0}
-	}
-	o := operation{
-		due: math.Trunc(seconds * 1e9), user: user, op: op, size: int32(l.Size), messages: int16(l.Messages),
-		folder: folder(folders[user], l.Folder), to: -1,
-	}
-	if l.To != "" {
-		o.to = folder(folders[user], l.To)
-	}
-	for _, r := range l.Recipients {
-		o.recipients = append(o.recipients, number(users, r))
-	}
-	t.all = append(t.all, o)
-	t.counts[op]++
-}
-
 // folder is the number of a folder among those of its user; the inbox is 0.
 func folder(all map[string]int32, name string) int32 {
 	if strings.EqualFold(name, "inbox") {
@@ -231,7 +209,22 @@ func (t *Trace) read(ctx context.Context, r io.Reader) error {
 		if last = l.Time; len(t.all) == 0 {
 			first = last
 		}
-		t.add(&l, op, last-first, users, folders)
+		user := number(users, l.User)
+		if folders[user] == nil {
+			folders[user] = map[string]int32{"": 0}
+		}
+		o := operation{
+			due: math.Trunc((last - first) * 1e9), user: user, op: op, size: int32(l.Size), messages: int16(l.Messages),
+			folder: folder(folders[user], l.Folder), to: -1,
+		}
+		if l.To != "" {
+			o.to = folder(folders[user], l.To)
+		}
+		for _, r := range l.Recipients {
+			o.recipients = append(o.recipients, number(users, r))
+		}
+		t.all = append(t.all, o)
+		t.counts[op]++
 	}
 	t.users = len(users)
 	if err := in.Err(); errors.Is(err, bufio.ErrTooLong) {

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -44,7 +45,7 @@ type Cost struct {
 	Client   time.Duration `json:"client_nanoseconds"` // how long the call took; Work.Time is what the engine reports
 }
 
-// fields are the numbers, in the order of columns; the last is the client's time.
+// fields are the numbers, in the order of columns; the last is the client's time, which has none.
 func (c *Cost) fields() []*int64 {
 	return []*int64{
 		&c.Requests, &c.Nodes, &c.Returned, &c.Rows, &c.Tombstones, &c.Hidden, &c.Cells, &c.Bytes, &c.Blocks,
@@ -59,7 +60,7 @@ func (r *recorder) report(model, engine string, s *schemas.Schema) *Report {
 		one, costs, runs := Pattern{Name: p.Name}, []Cost(nil), drivers.Statement(nil)
 		for i := range r.calls {
 			c := &r.calls[i]
-			if c.pattern() != p.Name {
+			if cmp.Or(c.runs.Emulates(), c.runs.Pattern()).Name != p.Name {
 				continue
 			}
 			runs = c.runs
@@ -108,36 +109,24 @@ func fold(costs []Cost, one func([]int64) int64) *Cost {
 	return &all
 }
 
-// column is a column of a table of costs: a place in heads, and in Cost.fields.
-type column int
-
-var heads = []string{
-	"REQUESTS", "NODES", "RETURNED", "READ", "TOMBSTONES", "HIDDEN", "CELLS", "BYTES", "BLOCKS", "TIME",
-}
-
-// of is the column's number of a cost. The time is the client's if the engine reports none.
-func (c column) of(cost *Cost) int64 {
-	fields := cost.fields()
-	if n := *fields[c]; n >= 0 || heads[c] != "TIME" {
-		return n
-	}
-	return *fields[c+1]
-}
-
-func (c column) text(n int64) string {
-	if heads[c] == "TIME" {
-		return words.Duration(float64(n))
-	}
-	return strconv.FormatInt(n, 10)
-}
-
 // WriteText writes the costs as tables of at most width columns; 0 is no limit. Above them is the
 // engine's explanation of the columns, and below the patterns whose calls failed or that were not called.
 func (r *Report) WriteText(w io.Writer, legend string, width int) {
 	fmt.Fprintf(w, "%s on %s (%s): medians of the calls of each pattern, and the most in brackets.\n%s\n\n",
 		r.Model, r.Engine, r.Version, legend)
-	r.writeCosts(w, width)
-	r.writePlans(w, width)
+	costs, plans := r.costs(), [][]string{{"PATTERN", "PLAN"}}
+	if len(costs) > 1 {
+		fmt.Fprint(w, words.Table(costs, len(costs[0]), width))
+	}
+	for i := range r.Patterns {
+		name := r.Patterns[i].Name
+		for _, line := range r.Patterns[i].Plan {
+			plans, name = append(plans, []string{name, line}), ""
+		}
+	}
+	if len(plans) > 1 {
+		fmt.Fprint(w, "\n", words.Table(plans, len(plans[0]), width))
+	}
 	var not []string
 	for i := range r.Patterns {
 		p := &r.Patterns[i]
@@ -153,15 +142,10 @@ func (r *Report) WriteText(w io.Writer, legend string, width int) {
 	}
 }
 
-// writeCosts prints a row for each pattern with calls. It leaves out costs that no pattern knows.
-func (r *Report) writeCosts(w io.Writer, width int) {
-	var shown []column
-	head := []string{"PATTERN", "CALLS"}
-	for i, name := range heads {
-		c := column(i)
-		if slices.ContainsFunc(r.Patterns, func(p Pattern) bool { return p.Most != nil && c.of(p.Most) >= 0 }) {
-			shown, head = append(shown, c), append(head, name)
-		}
+// costs are a row for each pattern with calls. A column that no pattern knows is left out.
+func (r *Report) costs() [][]string {
+	head := []string{
+		"PATTERN", "CALLS", "REQUESTS", "NODES", "RETURNED", "READ", "TOMBSTONES", "HIDDEN", "CELLS", "BYTES", "BLOCKS", "TIME",
 	}
 	rows := [][]string{head}
 	for i := range r.Patterns {
@@ -173,38 +157,48 @@ func (r *Report) writeCosts(w io.Writer, width int) {
 		if p.Runs != "" {
 			row[0] += " (by " + p.Runs + ")"
 		}
-		for _, c := range shown {
-			row = append(row, c.cell(p))
+		for field := range len(head) - len(row) {
+			row = append(row, p.cell(field))
 		}
 		rows = append(rows, row)
 	}
-	if len(rows) > 1 {
-		fmt.Fprint(w, words.Table(rows, len(head), width))
-	}
-}
-
-// writePlans prints how the engine runs the patterns, if it reports that.
-func (r *Report) writePlans(w io.Writer, width int) {
-	rows := [][]string{{"PATTERN", "PLAN"}}
-	for i := range r.Patterns {
-		name := r.Patterns[i].Name
-		for _, line := range r.Patterns[i].Plan {
-			rows, name = append(rows, []string{name, line}), ""
+	for c := len(head) - 1; c >= 0; c-- {
+		if !slices.ContainsFunc(rows[1:], func(row []string) bool { return row[c] != unknown }) {
+			for i, row := range rows {
+				rows[i] = slices.Delete(row, c, c+1)
+			}
 		}
 	}
-	if len(rows) > 1 {
-		fmt.Fprint(w, "\n", words.Table(rows, len(rows[0]), width))
-	}
+	return rows
 }
 
-// cell writes the median, and the most if that differs.
-func (c column) cell(p *Pattern) string {
-	if p.Median == nil || c.of(p.Median) < 0 {
-		return "-"
+// unknown is the text of a number that is not known.
+const unknown = "-"
+
+// cell is the median of a field, and the most if that differs.
+func (p *Pattern) cell(field int) string {
+	if p.Median == nil {
+		return unknown
 	}
-	middle, most := c.text(c.of(p.Median)), c.text(c.of(p.Most))
+	middle, most := p.Median.text(field), p.Most.text(field)
 	if middle != most {
 		middle += " (" + most + ")"
 	}
 	return middle
+}
+
+// text is a number of a cost. The time is the client's if the engine reports none.
+func (c *Cost) text(field int) string {
+	all := c.fields()
+	n, isTime := *all[field], field == len(all)-2
+	if isTime && n < 0 {
+		n = int64(c.Client)
+	}
+	switch {
+	case n < 0:
+		return unknown
+	case isTime:
+		return words.Duration(float64(n))
+	}
+	return strconv.FormatInt(n, 10)
 }

@@ -80,14 +80,6 @@ type call struct {
 	counted  drivers.Cost // what the session itself counted
 }
 
-// pattern is the pattern that the schema declares.
-func (c *call) pattern() string {
-	if declared := c.runs.Emulates(); declared != nil {
-		return declared.Name
-	}
-	return c.runs.Pattern().Name
-}
-
 // engine returns the engine with stores that the recorder listens to.
 func (r *recorder) engine(e drivers.Engine) drivers.Engine {
 	open := e.Open
@@ -209,12 +201,9 @@ func (s *session) Batch(ctx context.Context, st drivers.Statement, parts []drive
 	return s.traced(st, func() (int64, error) { return 0, s.TracedSession.Batch(ctx, st, parts) })
 }
 
-// workAtMost is how long an engine may take to report its work.
-const workAtMost = time.Minute
-
 // Close reads what the engine did for the calls, and closes the session.
 func (s *session) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), workAtMost)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // for an engine's report of its work
 	defer cancel()
 	work, err := s.Work(ctx)
 	if err == nil && len(work) != len(s.calls) {
