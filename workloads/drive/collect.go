@@ -117,7 +117,8 @@ func (p *phase) writeLog(ticked []latency.Op, to time.Duration, last bool) {
 		return
 	}
 	if p.Observe != nil {
-		p.Observe(p.Cell.Key, func(op int) string { return p.slots.names[p.slots.ops+op] }, ticked[p.slots.ops:][:p.Phase.Patterns.Ops()])
+		first, ops := p.slots.ops, p.Phase.Patterns.Ops()
+		p.Observe(p.Cell.Key, func(op int) string { return p.slots.names[first+op] }, ticked[first:first+ops])
 	}
 	if p.Log != nil {
 		p.Log.Write(func(op int, k latency.Kind) string {

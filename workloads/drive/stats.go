@@ -66,7 +66,8 @@ type squares [4]float64
 // countsOf are requests, rows, bytes and rows scanned.
 func countsOf(c *drivers.Cost) [4]float64 {
 	return [4]float64{
-		float64(c.Requests), float64(c.RowsRead + c.RowsWritten), float64(c.BytesRead + c.BytesWritten), float64(c.RowsScanned),
+		float64(c.Requests), float64(c.RowsRead + c.RowsWritten), float64(c.BytesRead + c.BytesWritten),
+		float64(c.RowsScanned),
 	}
 }
 

@@ -145,7 +145,8 @@ func (r *Report) WriteText(w io.Writer, legend string, width int) {
 // costs are a row for each pattern with calls. A column that no pattern knows is left out.
 func (r *Report) costs() [][]string {
 	head := []string{
-		"PATTERN", "CALLS", "REQUESTS", "NODES", "RETURNED", "READ", "TOMBSTONES", "HIDDEN", "CELLS", "BYTES", "BLOCKS", "TIME",
+		"PATTERN", "CALLS",
+		"REQUESTS", "NODES", "RETURNED", "READ", "TOMBSTONES", "HIDDEN", "CELLS", "BYTES", "BLOCKS", "TIME",
 	}
 	rows := [][]string{head}
 	for i := range r.Patterns {
