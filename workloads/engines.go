@@ -41,8 +41,6 @@ type EngineWords struct {
 	Check func(setting, value string) error
 }
 
-const contactKey = "contact"
-
 // engines reads the config of each engine.
 func (d *decoder) engines(_ *key, n *yaml.Node, what string) any {
 	all := map[string]*Engine{}
@@ -58,7 +56,7 @@ func (d *decoder) engines(_ *key, n *yaml.Node, what string) any {
 			}
 			faults := len(d.Errs)
 			switch {
-			case s.Name == contactKey:
+			case s.Name == "contact":
 				engine.Contact = d.contact(s.Value, "contact of engine "+e.Name)
 			case s.Value.Kind != yaml.ScalarNode || s.Value.ShortTag() == "!!null":
 				d.Fail(s.Value, "%s of engine %s must be one value, found %s", s.Name, e.Name, strict.Found(s.Value))
@@ -77,7 +75,7 @@ func (d *decoder) engines(_ *key, n *yaml.Node, what string) any {
 // setting checks a key of an engine's section, and its value.
 func (d *decoder) setting(s strict.Entry, engine string, words *EngineWords) {
 	if slices.Contains(words.Settings, s.Name) {
-		if words.Check != nil && s.Name != contactKey {
+		if words.Check != nil && s.Name != "contact" {
 			err := words.Check(s.Name, s.Value.Value)
 			d.Check(err == nil, s.Value, "engine %s: %v", engine, err)
 		}
@@ -140,7 +138,8 @@ func CheckContact(s string) error {
 func (d *decoder) models(_ *key, n *yaml.Node, what string) any {
 	all := map[string]map[string]int{}
 	for _, e := range d.Mapping(n, what) {
-		parameters, ok := d.known.Models[baseOf(e.Name)]
+		base, _, _ := strings.Cut(e.Name, "@")
+		parameters, ok := d.known.Models[base]
 		if !ok && d.known.Models != nil {
 			d.Meant(e.Key, slices.Sorted(maps.Keys(d.known.Models)), "unknown model %q", e.Name)
 		}
@@ -172,14 +171,9 @@ func (d *decoder) models(_ *key, n *yaml.Node, what string) any {
 // model where the variant has none of its own.
 func (w *Workload) ValuesOf(model string) map[string]int {
 	values := map[string]int{}
-	for _, name := range []string{baseOf(model), model} {
+	base, _, _ := strings.Cut(model, "@")
+	for _, name := range []string{base, model} {
 		maps.Copy(values, w.Models[name])
 	}
 	return values
-}
-
-// baseOf is the name of the model of a variant, or of a model itself.
-func baseOf(name string) string {
-	base, _, _ := strings.Cut(name, "@")
-	return base
 }

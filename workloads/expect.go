@@ -2,7 +2,6 @@ package workloads
 
 import (
 	"cmp"
-	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -109,12 +108,12 @@ func (d *decoder) selects(section, name string, o *results.Objective) (known []s
 		o.Engine, known = name, slices.Sorted(maps.Keys(d.known.Engines))
 	case "phases":
 		o.Phase = name
-		for p := range d.w.measured("") {
+		for _, p := range d.w.measured("") {
 			known = append(known, p.Name)
 		}
 	case "streams":
 		o.Stream, known = name, []string{}
-		for p := range d.w.measured(o.Phase) {
+		for _, p := range d.w.measured(o.Phase) {
 			for i := range p.Streams {
 				if p.HasStreams() {
 					known = append(known, p.Streams[i].Name)
@@ -126,21 +125,19 @@ func (d *decoder) selects(section, name string, o *results.Objective) (known []s
 }
 
 // measured are the measured phases, or the one of that name.
-func (w *Workload) measured(name string) iter.Seq[*Phase] {
-	return func(yield func(*Phase) bool) {
-		for i := range w.Phases {
-			p := &w.Phases[i]
-			if p.Kind == Measure && (name == "" || name == p.Name) && !yield(p) {
-				return
-			}
+func (w *Workload) measured(name string) (all []*Phase) {
+	for i := range w.Phases {
+		if p := &w.Phases[i]; p.Kind == Measure && (name == "" || name == p.Name) {
+			all = append(all, p)
 		}
 	}
+	return all
 }
 
 // measures reports whether a phase or stream that the bound is for has its operation.
 func (w *Workload) measures(o *results.Objective) bool {
 	op, _ := w.Patterns.Op(o.Op)
-	for p := range w.measured(o.Phase) {
+	for _, p := range w.measured(o.Phase) {
 		if o.Stream == "" && p.Mix.Has(op) {
 			return true
 		}

@@ -52,10 +52,7 @@ func (known Known) Parse(file string, src []byte, overrides []string, without ..
 			d.Fail(root, "the overridden workload cannot be written: %s", err)
 		}
 	}
-	fields := d.workload(root)
-	if e, ok := fields["sweep"]; ok {
-		d.sweep(e.Value, src, overrides)
-	}
+	d.workload(root, src, overrides)
 	if err := d.Errs.Sorted(); err != nil {
 		return nil, err
 	}
@@ -191,8 +188,8 @@ func (d *decoder) phasesOf(list, of *yaml.Node) []*yaml.Node {
 
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,47}$`)
 
-// workload reads all sections but sweep, and returns all. It returns nil if there are faults.
-func (d *decoder) workload(root *yaml.Node) map[string]strict.Entry {
+// workload reads all sections. A sweep and bounds of expect need a workload without faults.
+func (d *decoder) workload(root *yaml.Node, src []byte, overrides []string) {
 	f := d.section(root, "the workload", d.w, language["workload"])
 	if e, ok := f["version"]; ok && (e.Value.ShortTag() != "!!int" || e.Value.Value != "1") {
 		d.Fail(e.Value, "version must be 1, the version of the language, found %s", strict.Found(e.Value))
@@ -202,22 +199,21 @@ func (d *decoder) workload(root *yaml.Node) map[string]strict.Entry {
 		d.Errs = nil // the names of patterns are unknown for the same reason
 		d.Fail(n, "population has rows in a workload of a schema (--schema FILE), and users in one for mail; found %s",
 			strings.Join(keys, ", "))
-		return nil
+		return
 	}
 	most := MaxOps - NumOps
 	few := d.Check(len(d.w.Patterns) <= most, root, "patterns has %d; expected up to %d", len(d.w.Patterns), most)
 	if _, ok := f["phases"]; !ok || !few {
-		return nil
+		return
 	}
 	faults := len(d.Errs)
 	d.phases(f["phases"].Value)
 	if e, ok := f["expect"]; ok && len(d.Errs) == faults {
 		d.expect(e.Value)
 	}
-	if len(d.Errs) > 0 {
-		return nil
+	if e, ok := f["sweep"]; ok && len(d.Errs) == 0 {
+		d.sweep(e.Value, src, overrides)
 	}
-	return f
 }
 
 // attachments reads which messages carry files.

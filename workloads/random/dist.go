@@ -153,11 +153,11 @@ type Size = strict.Size
 
 // Rand draws the numbers of one (seed, stream, n). Its zero value must be
 // seeded before use; seeding it again costs no allocation.
-type Rand struct{ pcg rand.PCG }
+type Rand struct{ rand.PCG }
 
 // Seed starts the draws of n. Draws for different purposes at the same n have different
 // streams.
-func (r *Rand) Seed(seed, stream, n uint64) { r.pcg.Seed(mix(seed^mix(stream)), mix(n)) }
+func (r *Rand) Seed(seed, stream, n uint64) { r.PCG.Seed(mix(seed^mix(stream)), mix(n)) }
 
 // mix is one step of splitmix64 (Steele, Lea, Flood 2014): the increment and then the
 // finalizer. It is a bijection that makes neighboring numbers unlike each other.
@@ -168,16 +168,13 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// Uint64 returns 64 random bits.
-func (r *Rand) Uint64() uint64 { return r.pcg.Uint64() }
-
 // Float64 returns a number in [0, 1).
-func (r *Rand) Float64() float64 { return float64(r.pcg.Uint64()>>11) / (1 << 53) }
+func (r *Rand) Float64() float64 { return float64(r.Uint64()>>11) / (1 << 53) }
 
 // IntN returns a number in [0, n); n must be above 0. It takes the high half of a
 // product and rejects none, so the bias is below n/2^64.
 func (r *Rand) IntN(n int) int {
-	hi, _ := bits.Mul64(r.pcg.Uint64(), uint64(n))
+	hi, _ := bits.Mul64(r.Uint64(), uint64(n))
 	return int(hi)
 }
 
