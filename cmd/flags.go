@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/plainfile"
 	"github.com/mailbench/mailbench/schemas/strict"
@@ -476,15 +477,15 @@ func openMail(
 ) (messages.Source, error) {
 	note := func(text string) { fmt.Fprintf(notes, "mailbench: %s: %s\n", path, text) }
 	slow := time.AfterFunc(hint, func() { note("reads it; large or packed mail takes minutes") })
-	source, err := messages.Open(ctx, path, int64(most))
+	file, err := mail.Open(ctx, path, "", int64(most))
 	if slow.Stop(); err != nil {
 		return nil, missing(err)
 	}
-	info := source.Info()
+	info := file.Info()
 	for _, line := range info.Notes.Lines() {
 		note(line)
 	}
-	return source, nil
+	return messages.File{File: file}, nil
 }
 
 // mostText is how many bytes a workload or schema file may have.

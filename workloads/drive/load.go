@@ -10,7 +10,6 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/workloads/latency"
-	"github.com/mailbench/mailbench/workloads/messages"
 	"github.com/mailbench/mailbench/workloads/plan"
 	"github.com/mailbench/mailbench/workloads/results"
 )
@@ -77,7 +76,7 @@ func (p *phase) miss(cause error) error {
 // loadOne tries to deliver one message; cause is why it was not delivered.
 func (w *worker) loadOne(ctx, opCtx context.Context) (cause, err error) {
 	size := int64(0)
-	if m, ok := w.mail.(messages.Measurer); ok { // then the memory bound also covers parsing and decoding
+	if m, ok := w.mail.(interface{ Size(n uint64) int64 }); ok { // of a file; the bound covers parsing and decoding
 		size = m.Size(w.op.Message)
 	}
 	held, err := w.reserve(opCtx, size)

@@ -1,10 +1,9 @@
 // Package messages makes the messages of a workload. [NewGenerator] generates MIME
-// messages that are a function of (seed, n); [Open] reads those of an mbox. Both
+// messages that are a function of (seed, n); [File] has those of an mbox. Both
 // are a [Source].
 package messages
 
 import (
-	"context"
 	"encoding/base64"
 	"io"
 	"sort"
@@ -31,8 +30,6 @@ type Generator struct {
 	seed    uint64
 	senders random.Chooser
 }
-
-var _ Source = (*Generator)(nil)
 
 // NewGenerator returns the source of the workload's generated mail.
 func NewGenerator(w *workloads.Workload) *Generator {
@@ -312,21 +309,8 @@ type Sizer interface {
 	Sized(n uint64, date time.Time, size int, m *mail.Message) error
 }
 
-// Measurer is a Reader that knows a message's size in bytes before it reads it, as of a file.
-type Measurer interface {
-	Size(n uint64) int64
-}
-
-// Open returns the mail of the mbox at path as a Source; see [mail.Open].
-func Open(ctx context.Context, path string, most int64) (Source, error) {
-	f, err := mail.Open(ctx, path, "", most)
-	if err != nil {
-		return nil, err
-	}
-	return file{f}, nil
-}
-
-type file struct{ *mail.File }
+// File is the mail of an mbox.
+type File struct{ *mail.File }
 
 // Reader implements Source.
-func (f file) Reader() Reader { return f.File.Reader() }
+func (f File) Reader() Reader { return f.File.Reader() }

@@ -36,17 +36,17 @@ func TestSampleOfFewMessages(t *testing.T) {
 	if err := os.WriteFile(file, []byte("From a\nFrom: a@b.c\n\nx\n\nFrom a\nFrom: a@b.c\n\nlonger\n\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	source, err := messages.Open(t.Context(), file, 1<<20)
+	mbox, err := mail.Open(t.Context(), file, "", 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer source.Close()
+	defer mbox.Close()
 	w, err := workloads.Parse("few.yaml", []byte("version: 1\nname: few\npopulation: {users: 3, folders: 2, messages: 5}\n"+
 		"phases: [load: {}, measure: {clients: 1, operations: 1, mix: {list: 1}}]\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &counted{Source: source}
+	c := &counted{Source: messages.File{File: mbox}}
 	p, err := Of(t.Context(), w, c, 300)
 	if err != nil {
 		t.Fatal(err)
