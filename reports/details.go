@@ -65,7 +65,9 @@ func (v *run) latencies(cells []*results.Cell) document.Section {
 		Lead: LoadLine(cells[0]) + "; medians of the trials; durability " + cells[0].Durability,
 	}
 	if t.Has("-") {
-		section.Note(document.Faint, "-", tooFew)
+		section.Note(document.Faint, "-", fmt.Sprintf(
+			"too few operations, in trials that count: p50 takes %d, p90 %d, p99 %d, p99.9 %d",
+			results.EnoughFor(0.5), results.EnoughFor(0.9), results.EnoughFor(0.99), results.EnoughFor(0.999)))
 	}
 	for _, c := range cells {
 		if gap := LongestGap(c); gap != "" {
@@ -74,10 +76,6 @@ func (v *run) latencies(cells []*results.Cell) document.Section {
 	}
 	return section
 }
-
-// tooFew says how many operations a percentile needs.
-var tooFew = fmt.Sprintf("too few operations, in trials that count: p50 takes %d, p90 %d, p99 %d, p99.9 %d",
-	results.EnoughFor(0.5), results.EnoughFor(0.9), results.EnoughFor(0.99), results.EnoughFor(0.999))
 
 // times has what a latency consists of: the response time and its parts.
 func (v *run) times(cells []*results.Cell) document.Section {

@@ -36,13 +36,10 @@ func (v *run) growth() []document.Section {
 	for _, of := range results.Grouped(curves, func(g results.Growth) string { return g.Phase }) {
 		all = append(all, v.grownSection(of))
 	}
-	all[len(all)-1].Note(document.Faint, "", growthLegend)
+	all[len(all)-1].Note(document.Faint, "", "grows: no = 10 times the size costs at most a quarter more; linear = 10 "+
+		"times as much. 10 times the size costs 10^exponent times as much, with the 95% interval")
 	return all
 }
-
-// growthLegend explains the last columns.
-const growthLegend = "grows: no = 10 times the size costs at most a quarter more; linear = 10 times as much. " +
-	"10 times the size costs 10^exponent times as much, with the 95% interval"
 
 // grownMetrics are the metrics with their headings. Counters are first, since they do not depend on the machine.
 var grownMetrics = []struct {
@@ -160,18 +157,15 @@ func (v *run) fallback(g *results.Growth) string {
 	return ""
 }
 
-// classes are the classes of growth as a column shows them.
-var classes = map[growth.Class]string{
-	growth.Falling: "falls", growth.Flat: "no", growth.Logarithmic: "log", growth.Worse: "above linear",
-	growth.Unclear: "inconclusive",
-}
-
 // grows says how a metric grows, in a word or two.
 func grows(g *results.Growth) string {
 	if g.Class == growth.FlatFrom {
 		return "not from " + words.Amount(g.From) + " on"
 	}
-	return cmp.Or(classes[g.Class], string(g.Class))
+	return cmp.Or(map[growth.Class]string{
+		growth.Falling: "falls", growth.Flat: "no", growth.Logarithmic: "log", growth.Worse: "above linear",
+		growth.Unclear: "inconclusive",
+	}[g.Class], string(g.Class))
 }
 
 // rising reports whether a class says that a metric grows. The larger the number, the more.

@@ -107,11 +107,12 @@ func perOperation(requests, rows, read, written int) []document.Column {
 
 // rangeOf is the distribution of the whole load's latencies.
 func rangeOf(l *ranking.Load, m *ranking.Model) *document.Range {
+	quarter := l.Quantile(m, 0.25)
 	r := &document.Range{
-		Quarter: l.Quantile(m, 0.25), Typical: m.Value(ranking.Typical), ThreeQuarters: l.Quantile(m, 0.75),
+		Low:     quarter, // lower percentiles are of operations that client delay covers nearly whole
+		Quarter: quarter, Typical: m.Value(ranking.Typical), ThreeQuarters: l.Quantile(m, 0.75),
 		High: m.Value(ranking.P99), Mean: m.Value(ranking.Mean),
 	}
-	r.Low = r.Quarter // lower percentiles are of operations that client delay covers nearly whole
 	for _, x := range []float64{r.Quarter, r.Typical, r.ThreeQuarters, r.High, r.Mean} {
 		if math.IsNaN(x) || math.IsInf(x, 0) || x <= 0 {
 			return nil
@@ -150,13 +151,6 @@ func percent(share float64) string { return fmt.Sprintf("%.0f", 100*share) }
 // heats are the ratios to the best from which on a cell has the next of the shades.
 var heats = [len(document.Shades)]float64{1.5, 3, 5, 10}
 
-// heatLegend explains the shades.
-var heatLegend = fmt.Sprintf("shade: from %g, %g, %g and %g times the best p50 of the row",
-	heats[0], heats[1], heats[2], heats[3])
-
-// mostFrequent is how many operations are at least on a first screen that has no room for all.
-const mostFrequent = 3
-
 // operations is a row for each operation on each engine, with p50 and p99 of each model.
 func (v *run) operations(loads []*ranking.Load) document.Section {
 	if len(loads) > 1 && loads[0].Models[0].Name == loads[0].Engine { // the only model
@@ -171,15 +165,16 @@ func (v *run) operations(loads []*ranking.Load) document.Section {
 	}
 	models := results.Distinct(all, func(m *ranking.Model) string { return m.Name })
 	t := &document.Table{Columns: []document.Column{{Left: true}, {Title: "% of\nload", Rank: len(models)}}}
+	shades := fmt.Sprintf("shade: from %g, %g, %g and %g times the best p50 of the row", heats[0], heats[1], heats[2], heats[3])
 	for k, name := range models {
 		t.Columns = append(t.Columns,
-			document.Column{Group: name, Title: "p50", Unit: "ms", Help: heatLegend, Rank: k},
+			document.Column{Group: name, Title: "p50", Unit: "ms", Help: shades, Rank: k},
 			document.Column{Group: name, Title: "p99", Unit: "ms", Rank: len(models) + 1})
 	}
 	for _, l := range loads {
 		engine := l.Engine
 		if len(loads) == 1 {
-			engine, t.Least = "", mostFrequent
+			engine, t.Least = "", 3 // the most frequent, on a first screen that has no room for all
 		}
 		for _, share := range l.Shares {
 			cells, styles := []document.Cell{{Text: share.Op}, {Text: percent(l.Covers * share.Share)}}, stylesOf(l, share.Op)

@@ -11,10 +11,8 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// mostSearches is how many searches have their measurements on the first screen. Those of more are folded.
-const mostSearches = 1
-
-// searches are the highest rates that were found, the highest first, and the latency at each rate.
+// searches are the highest rates that were found, the highest first, and the latency at each rate. Those of several
+// searches are folded.
 func (v *run) searches() (all []document.Section) {
 	if len(v.Searches) == 0 {
 		return nil
@@ -42,9 +40,12 @@ func (v *run) searches() (all []document.Section) {
 	for i := range order {
 		s := &order[i]
 		who := v.names.ofTrial(s.Model, s.Engine, s.Trial)
-		found, next, p50, p99, limit := "none", "-", "-", "-", document.Cell{Text: "no rate was found"}
+		found, next, p50, p99, limit := "none", "-", "-", "-", document.Styled("no rate was found", document.Bad)
 		if f := s.Found; f != nil {
-			if limit.Text = f.Text; f.Rate > 0 {
+			if limit.Text = f.Text; f.OK() {
+				limit.Style = document.Plain
+			}
+			if f.Rate > 0 {
 				found = words.Amount(f.Rate)
 			}
 			if f.High > 0 {
@@ -56,14 +57,10 @@ func (v *run) searches() (all []document.Section) {
 				}
 			}
 		}
-		if s.Found == nil || !s.Found.OK() {
-			limit.Style = document.Bad
-		}
 		said = append(said, who+" "+found)
 		rates.Table.Add("", who, found, next, p50, p99, limit)
 		section := v.steps(s)
-		section.Fold = len(order) > mostSearches
-		section.Open = section.Fold
+		section.Fold, section.Open = len(order) > 1, len(order) > 1
 		all = append(all, section)
 	}
 	rates.Say(document.Strong, "", "Highest rate, operations/s: "+strings.Join(said, ", ")+".")
@@ -73,12 +70,6 @@ func (v *run) searches() (all []document.Section) {
 	}
 	rates.Note(document.Faint, "Thresholds", strings.Join(bounds, ", "))
 	return append([]document.Section{rates}, all...)
-}
-
-// stepWords are what the measurements of a search showed, in words.
-var stepWords = map[results.StepVerdict]string{
-	results.StepHeld: "passed", results.StepBroken: "failed", results.StepUnclear: "inconclusive",
-	results.StepClient: "client-bound",
 }
 
 // steps are the measurements of a search, the lowest rate first.
@@ -94,6 +85,10 @@ func (v *run) steps(s *results.Search) document.Section {
 			{Left: true},
 		}},
 	}
+	showed := map[results.StepVerdict]string{
+		results.StepHeld: "passed", results.StepBroken: "failed", results.StepUnclear: "inconclusive",
+		results.StepClient: "client-bound",
+	}
 	steps := slices.Clone(s.Steps)
 	slices.SortStableFunc(steps, func(a, b results.SearchStep) int { return cmp.Compare(a.Rate, b.Rate) })
 	for i := range steps {
@@ -103,8 +98,7 @@ func (v *run) steps(s *results.Search) document.Section {
 			achieved = words.Amount(o.Achieved)
 		}
 		p50, p99 := stepLatencies(step)
-		said := cmp.Or(stepWords[step.Verdict], string(step.Verdict))
-		verdict := strings.TrimSuffix(said+": "+step.Text, ": ")
+		verdict := strings.TrimSuffix(cmp.Or(showed[step.Verdict], string(step.Verdict))+": "+step.Text, ": ")
 		section.Table.Add("", words.Amount(step.Rate), achieved, p50, p99, verdict)
 	}
 	section.Note(document.Faint, "", "each measurement found the data as those before it left them")

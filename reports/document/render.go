@@ -102,11 +102,9 @@ func (t *Terminal) section(s *Section) {
 	}
 }
 
-// longestTitle is how long a title is at most that is in the place of the first column's.
-const longestTitle = 12
-
 // heading is the title of a table, and whether it has a line of its own.
 func heading(s *Section) (title string, own bool) {
+	const longestTitle = 12 // in the place of the first column's
 	title = strings.ToUpper(words.OneLine(s.Title))
 	return title, title != "" && (s.Lead != "" || utf8.RuneCountInString(title) > longestTitle)
 }
@@ -155,9 +153,6 @@ type grid struct {
 	widths []int
 }
 
-// shortestText is how wide a text in the last column is at least. It is broken into lines.
-const shortestText = 20
-
 // fitted is the table with the columns that there is room for, and the names of the others. A title is in the place of
 // that of the first column. Cells are one line, and the best have their mark.
 func (t *Terminal) fitted(of *Table, title string) (g *grid, dropped []string) {
@@ -185,6 +180,7 @@ func (t *Terminal) fitted(of *Table, title string) (g *grid, dropped []string) {
 			return c.Rank != rank
 		})
 	}
+	const shortestText = 20 // in the last column, where it is broken into lines
 	if last := len(g.Columns) - 1; width > t.Width && g.Columns[last].Left {
 		g.widths[last] = max(shortestText, g.widths[last]-width+t.Width)
 	}

@@ -42,7 +42,7 @@ type Metrics struct {
 	progress   prometheus.Gauge
 
 	mu    sync.Mutex
-	times map[[6]string]*histogram // by the values of labels and the kind
+	times map[[6]string]histogram // by the values of labels and the kind
 }
 
 // histogram adds whole buckets, so that a tick takes the measurement no time, however many operations it has.
@@ -61,7 +61,7 @@ func New() *Metrics {
 		progress: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "mailbench_run_progress_ratio", Help: "Share of the run that is done.",
 		}),
-		times: map[[6]string]*histogram{},
+		times: map[[6]string]histogram{},
 	}
 }
 
@@ -82,16 +82,15 @@ func (m *Metrics) Add(key results.Key, op func(int) string, ops []latency.Op) {
 		}
 		for _, kind := range kinds {
 			h := m.times[of(kind.String())]
-			if h == nil {
-				h = &histogram{}
-				m.times[of(kind.String())] = h
-			}
 			for bar := range ops[i].Times[kind].Buckets {
 				middle, n := float64(bar.From+bar.To)/2e9, uint64(bar.Count)
 				for b := sort.SearchFloat64s(bounds[:], middle); b < len(bounds); b++ {
 					h.below[b] += n
 				}
 				h.count, h.sum = h.count+n, h.sum+middle*float64(n)
+			}
+			if h.count > 0 {
+				m.times[of(kind.String())] = h
 			}
 		}
 	}
@@ -105,9 +104,6 @@ func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for of, h := range m.times {
-		if h.count == 0 {
-			continue
-		}
 		below := map[float64]uint64{}
 		for i, b := range bounds {
 			below[b] = h.below[i]

@@ -14,16 +14,11 @@ import (
 	"github.com/mailbench/mailbench/workloads/trials"
 )
 
-// timelineLeast is how many intervals a phase needs to be drawn.
-const timelineLeast = 3
-
-// lettersWide is about how many letters a chart is wide.
-const lettersWide = 54
-
 // overTime draws the latencies of each model on each engine over time, in the measured phases of all trials one after
 // another. All have the same axis of latencies, so that they can be compared.
 func overTime(r *results.Run, n reports.Names) (all []document.Chart) {
-	drawn := r.Select(func(c *results.Cell) bool { return c.Measured() && len(c.Timeline) >= timelineLeast })
+	const least = 3 // intervals of a phase that is drawn
+	drawn := r.Select(func(c *results.Cell) bool { return c.Measured() && len(c.Timeline) >= least })
 	low, high := math.Inf(1), 1.0
 	for _, c := range drawn {
 		for j := range c.Timeline {
@@ -64,6 +59,7 @@ func timeChart(title string, cs []*results.Cell, y document.Axis) document.Chart
 		} else if c.Trial > 1 {
 			name = trial
 		}
+		const lettersWide = 54 // so many letters a chart is about wide
 		if float64(len(name)) > lettersWide*lasts(c)/ch.X.To {
 			name = ""
 		}
@@ -105,9 +101,6 @@ func percentiles(cells []*results.Cell, n reports.Names) document.Section {
 	return p
 }
 
-// lowestDrawn is where a curve begins. The fastest operations are those that client delay covers nearly whole.
-const lowestDrawn = 0.1
-
 // curveOf has the times at results.QuantileShares: X is the number of nines, 1 for 90% and 2 for 99%. Its last point is
 // the slowest operation. It ends where operations were dropped, and is empty if there are too few for a p99.
 func curveOf(row *trials.Row) (points []document.Point) {
@@ -127,7 +120,8 @@ func curveOf(row *trials.Row) (points []document.Point) {
 		if math.IsNaN(ns) || math.IsInf(ns, 1) {
 			break
 		}
-		if share = min(share, 1-1/float64(row.Count)); share >= lowestDrawn {
+		// The fastest tenth are operations that client delay covers nearly whole.
+		if share = min(share, 1-1/float64(row.Count)); share >= 0.1 {
 			points = append(points, document.Point{X: -math.Log10(1 - share), Y: max(1, ns)})
 		}
 	}
@@ -194,9 +188,6 @@ type scale struct {
 	Ticks []document.Tick
 }
 
-// labelRoom is the least distance between two labels of an axis that has its own.
-const labelRoom = 44
-
 // newScale is an axis that has room for all values. Its ends are at from and to.
 func newScale(a *document.Axis, values []float64, from, to float64) scale {
 	low, high := a.From, a.To
@@ -219,6 +210,7 @@ func newScale(a *document.Axis, values []float64, from, to float64) scale {
 		}
 	}
 	s := scale{At: func(v float64) float64 { return from + (even(v)-even(low))/(even(high)-even(low))*(to-from) }}
+	const labelRoom = 44 // the least distance between two labels of an axis that has its own
 	for _, t := range ticksOf(a, low, high) {
 		at := s.At(t.At)
 		if last := len(s.Ticks) - 1; a.Ticks == nil || last < 0 || math.Abs(at-s.Ticks[last].At) >= labelRoom {

@@ -158,12 +158,6 @@ type provenance struct {
 	Names  reports.Names
 }
 
-const overTimeLead = "Latency of the operations that succeeded, trial after trial, on the same axis for all. A shaded band is a " +
-	"time in which no operation succeeded."
-
-// mostOverTime is how many charts over time are shown without a fold.
-const mostOverTime = 12
-
 // addCharts adds the charts of a run to its report. Sections of the first screen come first, then those that are open,
 // charts before tables, and then those that are folded.
 func addCharts(d *document.Document, s *Source) {
@@ -178,7 +172,9 @@ func addCharts(d *document.Document, s *Source) {
 	}
 	if drawn := overTime(s.Run, n); len(drawn) > 0 {
 		own = append(own, document.Section{
-			ID: "time", Title: "Over time", Fold: true, Open: len(drawn) <= mostOverTime, Lead: overTimeLead, Charts: drawn,
+			ID: "time", Title: "Over time", Fold: true, Open: len(drawn) <= 12, Charts: drawn,
+			Lead: "Latency of the operations that succeeded, trial after trial, on the same axis for all. A shaded band " +
+				"is a time in which no operation succeeded.",
 		})
 	}
 	order := func(s document.Section) int {

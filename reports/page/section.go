@@ -67,9 +67,6 @@ const rangeWidth = 300
 // X is the place of a value on the axis of ranges.
 func (v *sectionView) X(value float64) float64 { return v.Axis.At(min(max(value, v.Min), v.Max)) }
 
-// farthest is how far an axis of ratios goes from 1, to both sides: a few large ones would leave the others no room.
-const farthest = 2
-
 // axis is the logarithmic axis of all ranges of the table, and the text that explains ranges or shades.
 func (v *sectionView) axis() {
 	low, high := math.Inf(1), 0.0
@@ -88,8 +85,8 @@ func (v *sectionView) axis() {
 			column := &v.Table.Columns[i]
 			v.Drawn = column.Title + ": " + column.Help + ", on a logarithmic axis"
 			if column.Unit != "ms" { // ratios
-				v.Min, v.Max = 1.0/farthest, farthest
-				axis.Ticks = []document.Tick{{At: v.Min, Label: "0.5"}, {At: 1, Label: "1"}, {At: v.Max, Label: "2"}}
+				v.Min, v.Max = 0.5, 2 // a few large ones would leave the others no room
+				axis.Ticks = []document.Tick{{At: 0.5, Label: "0.5"}, {At: 1, Label: "1"}, {At: 2, Label: "2"}}
 			}
 		}
 	}

@@ -110,9 +110,6 @@ func raw(w io.Writer) io.Writer {
 // Document writes a document as wide as w is, and with colors if w is a terminal.
 func Document(w io.Writer, d *document.Document, full bool) error {
 	t := document.Terminal{Width: Width(w), Color: color(w), Full: full}
-	if !t.Color {
-		return t.Write(w, d)
-	}
 	err := t.Write(raw(w), d) // its texts are printable, so that all sequences are its own colors
 	if s, ok := w.(*Writer); ok {
 		s.err = cmp.Or(s.err, err)
