@@ -61,9 +61,21 @@ func (v *run) grownSection(curves []results.Growth) document.Section {
 	if curves[0].Phase == "" {
 		what = "forecast: largest partition"
 	}
-	s := document.Section{ID: "growth", Title: "Growth", Lead: what + " against " + v.Sweep.Path, Table: v.points()}
-	if p := v.Sweep.Points; len(p) > 0 {
-		s.Lead += fmt.Sprintf(", %s to %s in %d points", p[0].Value, p[len(p)-1].Value, len(p))
+	points := v.Sweep.Points
+	first, last := points[0].Value, points[len(points)-1].Value
+	columns := []document.Column{{Left: true}, {Left: true}}
+	for k, p := range points {
+		rank := len(points) - k
+		if k == 0 || k == len(points)-1 { // they stay
+			rank = 0
+		}
+		columns = append(columns, document.Column{Title: p.Value, Rank: rank})
+	}
+	s := document.Section{
+		ID: "growth", Title: "Growth",
+		Lead: fmt.Sprintf("%s against %s, %s to %s in %d points", what, v.Sweep.Path, first, last, len(points)),
+		Table: &document.Table{Columns: append(columns, document.Column{Title: "grows", Left: true},
+			document.Column{Title: "exponent", Rank: len(points) + 1})},
 	}
 	var flat, emulated []string
 	drawn := map[string]bool{} // operations that have a chart
@@ -90,31 +102,14 @@ func (v *run) grownSection(curves []results.Growth) document.Section {
 					emulated = append(emulated, said)
 				}
 			}
-			if c, ok := v.growthChart(op+", "+metric.heading, models); ok && !drawn[op] {
-				s.Charts, drawn[op] = append(s.Charts, c), true
+			if !drawn[op] {
+				s.Charts, drawn[op] = append(s.Charts, v.growthChart(op+", "+metric.heading, models)), true
 			}
 		}
 	}
-	if len(flat) > 0 {
-		s.Note(document.Plain, "The same at every size", strings.Join(flat, ", "))
-	}
+	s.Note(document.Plain, "The same at every size", strings.Join(flat, ", "))
 	s.Note(document.Plain, "fallback pattern", strings.Join(emulated, "; "))
 	return s
-}
-
-// points is a table without rows that has a column for each point of the sweep.
-func (v *run) points() *document.Table {
-	t := &document.Table{Columns: []document.Column{{Left: true}, {Title: "", Left: true}}}
-	for k, p := range v.Sweep.Points {
-		rank := len(v.Sweep.Points) - k // the first and the last point stay
-		if k == 0 || k == len(v.Sweep.Points)-1 {
-			rank = 0
-		}
-		t.Columns = append(t.Columns, document.Column{Title: p.Value, Rank: rank})
-	}
-	t.Columns = append(t.Columns, document.Column{Title: "grows", Left: true},
-		document.Column{Title: "exponent", Rank: len(v.Sweep.Points) + 1})
-	return t
 }
 
 // grownRow are the cells of a metric of a model: the values at the points in the unit of the heading, and how it grows.
@@ -196,36 +191,25 @@ func (v *run) grown(curves []results.Growth) string {
 	return "Grows with " + v.Sweep.Path + ": " + strings.Join(parts, "; ") + "."
 }
 
-// growthChart draws a metric of models. Both axes are logarithmic, so that a power is a straight line. It is false if
-// there is nothing to draw.
-func (v *run) growthChart(title string, models []results.Growth) (document.Chart, bool) {
-	points := v.Sweep.Points
-	if len(points) == 0 || points[len(points)-1].Size <= points[0].Size {
-		return document.Chart{}, false
-	}
-	first, last := points[0].Size, points[len(points)-1].Size
+// growthChart draws a metric of models. Both axes are logarithmic, so that a power is a straight line.
+func (v *run) growthChart(title string, models []results.Growth) document.Chart {
 	text := models[0].Figure.Text
 	ch := document.Chart{
-		Title: title,
-		X:     document.Axis{Label: v.Sweep.Path, Log: true, From: first, To: last},
-		Y:     document.Axis{Log: true, Text: text},
+		Title: title, Summary: title + " against " + v.Sweep.Path + ".",
+		X: document.Axis{Label: v.Sweep.Path, Log: true, From: math.Inf(1)},
+		Y: document.Axis{Log: true, Text: text},
 	}
-	for _, p := range points {
+	for _, p := range v.Sweep.Points {
+		ch.X.From, ch.X.To = min(ch.X.From, p.Size), max(ch.X.To, p.Size)
 		ch.X.Ticks = append(ch.X.Ticks, document.Tick{At: p.Size, Label: p.Value})
 	}
-	some := false
 	for i := range models {
-		m := &models[i]
-		l := document.Line{Name: v.names.Part(m.Model, m.Engine)}
-		for _, p := range m.Points {
-			at := document.Point{X: p.Size, Y: p.Value, Text: l.Name + " at " + p.Name + ": " + text(p.Value)}
-			if p.Value <= 0 || p.Size < first || p.Size > last {
-				at.Y = math.NaN()
-			}
-			l.Points, some = append(l.Points, at), some || p.Value > 0
+		l := document.Line{Name: v.names.Part(models[i].Model, models[i].Engine)}
+		for _, p := range models[i].Points {
+			said := l.Name + " at " + p.Name + ": " + text(p.Value)
+			l.Points = append(l.Points, document.Point{X: p.Size, Y: p.Value, Text: said})
 		}
 		ch.Lines = append(ch.Lines, l)
 	}
-	ch.Summary = ch.Title + " against " + v.Sweep.Path + "."
-	return ch, some
+	return ch
 }

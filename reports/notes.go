@@ -58,11 +58,6 @@ func AuditSummary(a *results.Audit) string {
 	return strings.Join(parts, ", ")
 }
 
-// joined joins the parts that are not empty.
-func joined(parts []string) string {
-	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), ", ")
-}
-
 // enginesIn names the engines of the measured phases with their versions, what an acknowledged write survives, and
 // their settings: the most important ones, or all but those of servers.
 func enginesIn(r *results.Run, all bool) []string {
@@ -80,7 +75,7 @@ func enginesIn(r *results.Run, all bool) []string {
 				parts = append(parts, setting)
 			}
 		}
-		return joined(parts)
+		return strings.Join(parts, ", ")
 	})
 	recorded := results.Distinct(measured, func(c *results.Cell) string { return c.Engine })
 	for _, name := range results.Distinct(r.Cells, func(c results.Cell) string { return c.Engine }) {

@@ -85,16 +85,17 @@ func (v *run) title() string {
 
 // facts say what was measured.
 func (v *run) facts() (all []string) {
+	if all = enginesIn(v.Run, false); len(all) < 2 {
+		all = nil // the title has it
+	}
 	var parts []string
 	add := func(s string) { parts = append(parts, s) }
-	if engines := enginesIn(v.Run, false); len(engines) > 1 {
-		all = append(all, engines...)
-	}
 	if e := v.loaded(); e != nil {
-		add(fmt.Sprintf("%s %ss", words.Thousands(e.Copies), cmp.Or(e.Unit, "message")))
+		s := fmt.Sprintf("%s %ss", words.Thousands(e.Copies), cmp.Or(e.Unit, "message"))
 		if e.MailBytes > 0 {
-			parts[len(parts)-1] += ", " + words.Size(float64(e.MailBytes))
+			s += ", " + words.Size(float64(e.MailBytes))
 		}
+		add(s)
 	}
 	if len(v.loads) > 0 {
 		add(ranking.Fact(v.loads, v.whole()))
@@ -244,7 +245,8 @@ func (v *run) setup() document.Section {
 	if e.Dirty {
 		version += " (changed since its commit)"
 	}
-	s.Note(document.Plain, "machine", joined(append(machine, e.Disk, e.Go, version)))
+	machine = slices.DeleteFunc(append(machine, e.Disk, e.Go, version), func(p string) bool { return p == "" })
+	s.Note(document.Plain, "machine", strings.Join(machine, ", "))
 	for _, e := range enginesIn(v.Run, true) {
 		s.Note(document.Plain, "engine", e)
 	}
@@ -281,17 +283,16 @@ func Groups(r *results.Run) [][]*results.Cell {
 // the trial if there are several.
 type Names struct{ engines, trials bool }
 
-func NamesIn(r *results.Run) Names {
-	var all []string
-	var n Names
+func NamesIn(r *results.Run) (n Names) {
+	engines := map[string]bool{}
+	add := func(engine string, trial int) { engines[engine], n.trials = true, n.trials || trial > 1 }
 	for c := range r.All {
-		all, n.trials = append(all, c.Engine), n.trials || c.Trial > 1
+		add(c.Engine, c.Trial)
 	}
 	for i := range r.Audits { // a run may have audits and no cells
-		a := &r.Audits[i]
-		all, n.trials = append(all, a.Engine), n.trials || a.Trial > 1
+		add(r.Audits[i].Engine, r.Audits[i].Trial)
 	}
-	n.engines = len(slices.Compact(all)) > 1
+	n.engines = len(engines) > 1
 	return n
 }
 

@@ -51,13 +51,11 @@ func timeChart(title string, cs []*results.Cell, y document.Axis) document.Chart
 	for _, c := range cs {
 		ch.X.To += lasts(c)
 	}
-	phases, at := results.Distinct(cs, (*results.Cell).Where), 0.0
+	at := 0.0
 	for _, c := range cs {
 		name := words.OneLine(c.Where())
-		if trial := "#" + strconv.Itoa(c.Trial); c.Trial > 1 && len(phases) > 1 {
-			name += " " + trial
-		} else if c.Trial > 1 {
-			name = trial
+		if c.Trial > 1 {
+			name += " #" + strconv.Itoa(c.Trial)
 		}
 		const lettersWide = 54 // so many letters a chart is about wide
 		if float64(len(name)) > lettersWide*lasts(c)/ch.X.To {

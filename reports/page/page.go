@@ -23,12 +23,10 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// Ours reports whether a file that begins with head, plainfile.HeadSize bytes, is a page of mailbench, of this version
-// or an older one.
+// Ours reports whether a file that begins with head, plainfile.HeadSize bytes, is a page of mailbench.
 func Ours(head []byte) bool {
 	return bytes.HasPrefix(head, []byte("<!DOCTYPE html>")) &&
-		(bytes.Contains(head, []byte(`<meta name="generator" content="mailbench report">`)) ||
-			bytes.Contains(head, []byte("<title>mailbench: ")))
+		bytes.Contains(head, []byte(`<meta name="generator" content="mailbench report">`))
 }
 
 // HTMLFile is the report in a run directory.
