@@ -13,18 +13,23 @@ import (
 	"github.com/mailbench/mailbench/workloads/trials"
 )
 
-// details are the folded tables of each phase: all latencies, and what they consist of.
-func (v *run) details() (all []document.Section) {
-	if v.Sweep != nil { // the growth has the points
-		return nil
-	}
+// details are the folded tables of each phase: all latencies and what they consist of, streams, and access patterns.
+func (v *run) details() []document.Section {
+	var latencies, streams, patterns []document.Section
 	for _, cells := range v.groups {
-		all = append(all, v.latencies(cells))
+		streams = append(streams, v.streams(cells)...)
+		if v.Sweep != nil { // the growth has the points
+			continue
+		}
+		latencies = append(latencies, v.latencies(cells))
 		if cells[0].Measured() && cells[0].Arrivals != "closed" {
-			all = append(all, v.times(cells))
+			latencies = append(latencies, v.times(cells))
+		}
+		if cells[0].Measured() {
+			patterns = append(patterns, v.patterns(cells))
 		}
 	}
-	return all
+	return slices.Concat(latencies, streams, patterns)
 }
 
 // each calls do with each operation that a model supports, and its trials put together.
@@ -79,27 +84,22 @@ func (v *run) latencies(cells []*results.Cell) document.Section {
 
 // times has what a latency consists of: the response time and its parts.
 func (v *run) times(cells []*results.Cell) document.Section {
-	parts := []struct {
-		group string
-		rank  int
-		of    func(*results.Op) *results.Latency
-	}{
-		{"response, ms", 2, func(o *results.Op) *results.Latency { return &o.Response }},
-		{"service, ms", 0, func(o *results.Op) *results.Latency { return &o.Service }},
-		{"wait, ms", 1, func(o *results.Op) *results.Latency { return &o.Wait }},
-	}
-	t := &document.Table{Columns: []document.Column{{Title: "model", Left: true}}}
-	for _, p := range parts {
-		t.Columns = append(t.Columns, document.Column{Group: p.group, Title: "p50", Unit: "ms", Rank: p.rank},
-			document.Column{Group: p.group, Title: "p99", Unit: "ms"})
-	}
+	parts := func(o *results.Op) [3]*results.Latency { return [3]*results.Latency{&o.Response, &o.Service, &o.Wait} }
+	t := &document.Table{Columns: []document.Column{
+		{Title: "model", Left: true},
+		{Group: "response, ms", Title: "p50", Unit: "ms", Rank: 2},
+		{Group: "response, ms", Title: "p99", Unit: "ms"},
+		{Group: "service, ms", Title: "p50", Unit: "ms"},
+		{Group: "service, ms", Title: "p99", Unit: "ms"},
+		{Group: "wait, ms", Title: "p50", Unit: "ms", Rank: 1},
+		{Group: "wait, ms", Title: "p99", Unit: "ms"},
+	}}
 	v.each(cells, func(op, name string, row *trials.Row) {
 		values := []any{name}
-		for _, p := range parts {
-			for _, at := range []float64{0.5, 0.99} {
-				ns := row.Median(func(o *results.Op) float64 { return p.of(o).At(at) })
-				values = append(values, trials.Time{NS: ns, Enough: row.Count >= results.EnoughFor(at)})
-			}
+		for k := range t.Columns[1:] {
+			at := []float64{0.5, 0.99}[k%2]
+			ns := row.Median(func(o *results.Op) float64 { return parts(o)[k/2].At(at) })
+			values = append(values, trials.Time{NS: ns, Enough: row.Count >= results.EnoughFor(at)})
 		}
 		t.Add(op, values...)
 	})
@@ -199,13 +199,11 @@ func (v *run) thresholds() document.Section {
 	t := &document.Table{Columns: []document.Column{
 		{Title: "model", Left: true}, {Title: "phase", Left: true, Rank: 1}, {Title: "value"}, {Title: "", Left: true},
 	}}
+	style := map[results.Attainment]document.Style{results.Missed: document.Bad, results.Unclear: document.Bad}
 	for c := range v.All {
 		for _, a := range c.Objectives {
-			style := document.Plain
-			if a.Verdict == results.Missed || a.Verdict == results.Unclear {
-				style = document.Bad
-			}
-			row := t.Add(a.Objective+" "+a.Bound, v.names.Of(c), c.Where(), a.Shown, document.Styled(attained[a.Verdict], style))
+			said := document.Styled(attained[a.Verdict], style[a.Verdict])
+			row := t.Add(a.Objective+" "+a.Bound, v.names.Of(c), c.Where(), a.Shown, said)
 			if a.Verdict == results.Unclear {
 				row.Remark = a.Text
 			}
@@ -243,18 +241,10 @@ func (v *run) interrupted() document.Section {
 	}
 }
 
-// A gap is reported if it is at least gapLeast seconds long, and at least gapMissed operations
-// would have ended in it at the phase's mean rate. If one operation ends in a minute, a minute
-// without one says nothing.
-const (
-	gapLeast  = 2.0
-	gapMissed = 20
-)
-
-// LongestGap describes the longest time in which no operation was ok. It is "" if the gap is
-// too short to be reported, or if the client itself stopped for half of it.
+// LongestGap describes the longest time in which no operation was ok. It is "" if the gap is shorter than 2 s, if fewer
+// than 20 operations would have ended in it at the phase's mean rate, or if the client itself stopped for half of it.
 func LongestGap(c *results.Cell) string {
-	if c.Gap == nil || c.Gap.Seconds < gapLeast || len(c.Timeline) == 0 {
+	if c.Gap == nil || c.Gap.Seconds < 2 || len(c.Timeline) == 0 {
 		return ""
 	}
 	if e := c.Evidence; e != nil && e.Hiccups != nil && float64(e.Hiccups.Longest) >= c.Gap.Seconds*1e9/2 {
@@ -264,7 +254,7 @@ func LongestGap(c *results.Cell) string {
 	for i := range c.Timeline {
 		ok += c.Timeline[i].OK
 	}
-	if pace := float64(ok) / max(c.Seconds, 1e-9); ok > 0 && pace*c.Gap.Seconds < gapMissed {
+	if pace := float64(ok) / max(c.Seconds, 1e-9); ok > 0 && pace*c.Gap.Seconds < 20 {
 		return ""
 	}
 	return fmt.Sprintf("longest gap without a successful operation: %.1f s at %s", c.Gap.Seconds, words.Clock(c.Gap.At))
@@ -308,60 +298,52 @@ func remarks(r *trials.Row) (all []string) {
 // errorsShown is how many texts of errors are shown next to the figures.
 const errorsShown = 2
 
-// streams are the latencies of each stream of phases that run several at once.
-func (v *run) streams() (all []document.Section) {
-	for _, cells := range v.groups {
-		var streams []results.Stream
+// streams are the latencies of each stream of a phase that runs several at once.
+func (v *run) streams(cells []*results.Cell) (all []document.Section) {
+	var streams []results.Stream
+	for _, c := range cells {
+		streams = append(streams, c.Streams...)
+	}
+	for _, name := range results.Distinct(streams, func(s results.Stream) string { return s.Name }) {
+		var alone []*results.Cell
 		for _, c := range cells {
-			streams = append(streams, c.Streams...)
-		}
-		for _, name := range results.Distinct(streams, func(s results.Stream) string { return s.Name }) {
-			var alone []*results.Cell
-			for _, c := range cells {
-				if one := c.Alone(name); one != nil {
-					alone = append(alone, one)
-				}
+			if one := c.Alone(name); one != nil {
+				alone = append(alone, one)
 			}
-			section := v.latencies(alone)
-			section.ID, section.Title = "streams", fmt.Sprintf("%s, stream %s: latency", cells[0].Where(), name)
-			all = append(all, section)
 		}
+		section := v.latencies(alone)
+		section.ID, section.Title = "streams", fmt.Sprintf("%s, stream %s: latency", cells[0].Where(), name)
+		all = append(all, section)
 	}
 	return all
 }
 
 // patterns has the access patterns of each operation with their times, the most frequent first.
-func (v *run) patterns() (all []document.Section) {
-	for _, cells := range v.groups {
-		if v.Sweep != nil || !cells[0].Measured() {
-			continue
+func (v *run) patterns(cells []*results.Cell) document.Section {
+	t := &document.Table{Columns: []document.Column{
+		{Title: "model", Left: true},
+		{Title: "pattern", Left: true},
+		{Title: "runs", Help: "runs of the pattern per operation"},
+		{Group: "latency, ms", Title: "p50", Unit: "ms"},
+		{Group: "latency, ms", Title: "p99", Unit: "ms"},
+		{Group: "latency, ms", Title: "max", Unit: "ms"},
+	}}
+	v.each(cells, func(op, name string, row *trials.Row) {
+		var counted results.Op // of the trials that count
+		for _, o := range row.Ops {
+			counted.Add(o)
 		}
-		t := &document.Table{Columns: []document.Column{
-			{Title: "model", Left: true},
-			{Title: "pattern", Left: true},
-			{Title: "runs", Help: "runs of the pattern per operation"},
-			{Group: "latency, ms", Title: "p50", Unit: "ms"},
-			{Group: "latency, ms", Title: "p99", Unit: "ms"},
-			{Group: "latency, ms", Title: "max", Unit: "ms"},
-		}}
-		v.each(cells, func(op, name string, row *trials.Row) {
-			var counted results.Op // of the trials that count
-			for _, o := range row.Ops {
-				counted.Add(o)
+		for _, p := range counted.Patterns {
+			times := []any{"-", "-", "-"}
+			if s := p.Service; s != nil {
+				p99 := trials.Time{NS: float64(s.P99), Enough: p.Count >= results.EnoughFor(0.99)}
+				times = []any{results.MS(float64(s.P50)), p99, results.MS(float64(s.Max))}
 			}
-			for _, p := range counted.Patterns {
-				times := []any{"-", "-", "-"}
-				if s := p.Service; s != nil {
-					p99 := trials.Time{NS: float64(s.P99), Enough: p.Count >= results.EnoughFor(0.99)}
-					times = []any{results.MS(float64(s.P50)), p99, results.MS(float64(s.Max))}
-				}
-				t.Add(op, append([]any{name, p.Name, ranking.Number(p.Requests)}, times...)...)
-			}
-		})
-		all = append(all, document.Section{
-			ID: "patterns", Title: cells[0].Where() + ": access patterns", Table: t, Fold: true,
-			Lead: "from the model's call to its return; runs per operation",
-		})
+			t.Add(op, append([]any{name, p.Name, ranking.Number(p.Requests)}, times...)...)
+		}
+	})
+	return document.Section{
+		ID: "patterns", Title: cells[0].Where() + ": access patterns", Table: t, Fold: true,
+		Lead: "from the model's call to its return; runs per operation",
 	}
-	return all
 }

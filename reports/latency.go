@@ -165,7 +165,8 @@ func (v *run) operations(loads []*ranking.Load) document.Section {
 	}
 	models := results.Distinct(all, func(m *ranking.Model) string { return m.Name })
 	t := &document.Table{Columns: []document.Column{{Left: true}, {Title: "% of\nload", Rank: len(models)}}}
-	shades := fmt.Sprintf("shade: from %g, %g, %g and %g times the best p50 of the row", heats[0], heats[1], heats[2], heats[3])
+	shades := fmt.Sprintf("shade: from %g, %g, %g and %g times the best p50 of the row",
+		heats[0], heats[1], heats[2], heats[3])
 	for k, name := range models {
 		t.Columns = append(t.Columns,
 			document.Column{Group: name, Title: "p50", Unit: "ms", Help: shades, Rank: k},

@@ -26,14 +26,12 @@ func TestPatternTimes(t *testing.T) {
 	}
 	r := &results.Run{Cells: []results.Cell{*cell(1, 10_000), *cell(2, 20_000)}}
 	rows := func() (got [][]string) {
-		for _, s := range (&run{Run: r, groups: Groups(r)}).patterns() {
-			for _, row := range s.Table.Rows {
-				texts := []string{row.Group}
-				for _, c := range row.Cells {
-					texts = append(texts, c.Text)
-				}
-				got = append(got, texts)
+		for _, row := range (&run{Run: r}).patterns(Groups(r)[0]).Table.Rows {
+			texts := []string{row.Group}
+			for _, c := range row.Cells {
+				texts = append(texts, c.Text)
 			}
+			got = append(got, texts)
 		}
 		return got
 	}

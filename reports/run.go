@@ -50,8 +50,6 @@ func Of(r *results.Run, by ranking.Metric) *document.Document {
 	add(warnings)
 	add(v.thresholds(), v.costs(), v.unsupported())
 	add(v.details()...)
-	add(v.streams()...)
-	add(v.patterns()...)
 	add(further, v.setup())
 	return d
 }
