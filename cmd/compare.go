@@ -28,7 +28,8 @@ import (
 )
 
 func newCompare() *cobra.Command {
-	f := compareFlags{trials: defaultTurns, format: compareFormats[0]}
+	// 10 turns find a slow-down of 10% on a machine that does nothing else.
+	f := compareFlags{trials: 10, format: compareFormats[0]}
 	cmd := command("compare [BASE NEW]", cobra.ArbitraryArgs, f.run)
 	cmd.ValidArgsFunction = completeDirs
 	flags := cmd.Flags()
@@ -51,9 +52,6 @@ func newCompare() *cobra.Command {
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress")
 	return cmd
 }
-
-// defaultTurns is how many turns find a slow-down of 10% on a machine that does nothing else.
-const defaultTurns = 10
 
 // compareFlags are the flags of compare as they were given.
 type compareFlags struct {
@@ -152,15 +150,33 @@ const (
 
 // inTurns runs two builds of mailbench interleaved, and compares them: base new, new base, base new and so on, one
 // trial of each a turn, so that changes of the machine are the same for both. A regression counts only if a second
-// round finds it too.
+// round finds it too. The command of a side is the user's words, "run" if it is missing, and the arguments that all
+// runs share.
 func (f *compareFlags) inTurns(ctx context.Context, errs io.Writer) (*compare.Comparison, error) {
 	dir := cmp.Or(f.output, filepath.Join(resultsDir, "compare-"+time.Now().Format("20060102-150405.000")))
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
 		return nil, usagef("%s is not empty: remove it, or choose another folder with -o", dir)
 	}
-	commands, err := f.commands()
-	if err != nil {
-		return nil, err
+	var shared []string
+	commands := map[string][]string{}
+	for _, flag := range [][2]string{{"run", f.workload}, {baseSide, f.base}, {newSide, f.new}} {
+		line, err := shellquote.Split(flag[1])
+		switch {
+		case err != nil:
+			return nil, usagef("--%s %q: a quote is not closed, or nothing follows a \\", flag[0], flag[1])
+		case flag[0] == "run":
+			shared = line
+			continue
+		case len(line) == 0:
+			return nil, usagef("--%s is empty: expected a command such as bin/mailbench", flag[0])
+		}
+		if _, err := exec.LookPath(line[0]); err != nil {
+			return nil, usagef("--%s %q: %w", flag[0], strings.Join(line, " "), err)
+		}
+		if !slices.Contains(line, "run") {
+			line = append(line, "run")
+		}
+		commands[flag[0]] = slices.Concat(line, shared, []string{"--trials", "1", "--no-overhead", "--quiet"})
 	}
 	bar := screen.NewBar(errs, f.quiet)
 	first, err := f.round(ctx, &bar, commands, dir, "")
@@ -181,34 +197,6 @@ func (f *compareFlags) inTurns(ctx context.Context, errs io.Writer) (*compare.Co
 
 func compareCommand(dir string) string {
 	return "mailbench compare " + filepath.Join(dir, baseSide) + " " + filepath.Join(dir, newSide)
-}
-
-// commands returns the command of each side: the user's words, "run" if it is missing, and the
-// arguments that all runs share.
-func (f *compareFlags) commands() (map[string][]string, error) {
-	var shared []string
-	all := map[string][]string{}
-	for _, flag := range [][2]string{{"run", f.workload}, {baseSide, f.base}, {newSide, f.new}} {
-		name := flag[0]
-		line, err := shellquote.Split(flag[1])
-		switch {
-		case err != nil:
-			return nil, usagef("--%s %q: a quote is not closed, or nothing follows a \\", name, flag[1])
-		case name == "run":
-			shared = line
-			continue
-		case len(line) == 0:
-			return nil, usagef("--%s is empty: expected a command such as bin/mailbench", name)
-		}
-		if _, err := exec.LookPath(line[0]); err != nil {
-			return nil, usagef("--%s %q: %w", name, strings.Join(line, " "), err)
-		}
-		if !slices.Contains(line, "run") {
-			line = append(line, "run")
-		}
-		all[name] = slices.Concat(line, shared, []string{"--trials", "1", "--no-overhead", "--quiet"})
-	}
-	return all, nil
 }
 
 // round makes all turns of a round and compares them. The results of turn N are in base/N and new/N below dir; those

@@ -111,7 +111,6 @@ type Figure struct {
 
 	Measure *Measure `json:"-"`
 
-	of       *series
 	cell     *Cell
 	known    bool                  // all trials have it
 	times    [2]results.Series     // of a timed figure: its logarithm in each trial

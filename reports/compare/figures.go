@@ -23,8 +23,8 @@ type Measure struct {
 	Text           func(v float64) string
 	load           bool // it is of all operations of a phase together, and not of each
 	search         bool // it is of the search for the highest rate of a phase, in place of all others of the whole load
-	// time is a time or rate: NaN if a trial does not have it, and infinite if it never ended.
-	time func(c *Cell, t *trial) float64
+	// time is a time or rate of an operation in a trial: NaN if it does not have it, and infinite if it never ended.
+	time func(c *Cell, t *trial, o *results.Op) float64
 	// count is a counter: its mean over operations, and its standard deviation. The mean is NaN if a trial does not
 	// have it.
 	count func(o *results.Op) (mean, deviation float64)
@@ -40,7 +40,7 @@ func (m *Measure) Worse(before, after float64) bool { return after > before != m
 
 // measures are in the order in which they are shown.
 var measures = []*Measure{
-	{Name: "typical", Limit: 0.05, load: true, Text: words.Duration, time: func(c *Cell, t *trial) float64 {
+	{Name: "typical", Limit: 0.05, load: true, Text: words.Duration, time: func(c *Cell, t *trial, _ *results.Op) float64 {
 		// The p50 of each operation, weighted by its share, as in package ranking.
 		sum := 0.0
 		for _, op := range slices.Sorted(maps.Keys(c.shares)) { // the last digit of a sum depends on its order
@@ -54,18 +54,18 @@ var measures = []*Measure{
 	}},
 	{Name: "p50", Limit: 0.05, Text: words.Duration, time: percentile(0.5)},
 	{Name: "p99", Limit: 0.10, Text: words.Duration, time: percentile(0.99)},
-	{Name: "p99", Limit: 0.10, load: true, Text: words.Duration, time: func(_ *Cell, t *trial) float64 {
+	{Name: "p99", Limit: 0.10, load: true, Text: words.Duration, time: func(_ *Cell, t *trial, _ *results.Op) float64 {
 		if t.cell.AllOps == nil {
 			return math.NaN()
 		}
 		return t.cell.AllOps.Scheduled().At(0.99)
 	}},
 	{Name: "p99.9", Limit: 0.20, Text: words.Duration, time: percentile(0.999)},
-	{Name: "rate", Limit: 0.05, HigherIsBetter: true, Text: perSecond, time: func(_ *Cell, t *trial) float64 {
+	{Name: "rate", Limit: 0.05, HigherIsBetter: true, Text: perSecond, time: func(_ *Cell, t *trial, o *results.Op) float64 {
 		if t.cell.Arrivals != "closed" { // an open loop offers a rate of its own
 			return math.NaN()
 		}
-		return t.op.Rate
+		return o.Rate
 	}},
 	{Name: "max-rate", Limit: 0.10, HigherIsBetter: true, load: true, search: true, Text: perSecond, time: maxRate},
 	{
@@ -87,19 +87,19 @@ var Names = results.Distinct(measures, func(m *Measure) string { return m.Name }
 func perSecond(v float64) string { return words.Amount(v) + "/s" }
 
 // percentile is the percentile p, 0 to 1, of everything that was scheduled.
-func percentile(p float64) func(c *Cell, t *trial) float64 {
-	return func(_ *Cell, t *trial) float64 {
-		if !t.op.Enough(p) {
+func percentile(p float64) func(c *Cell, t *trial, o *results.Op) float64 {
+	return func(_ *Cell, _ *trial, o *results.Op) float64 {
+		if !o.Enough(p) {
 			return math.NaN()
 		}
-		return t.op.Scheduled().At(p)
+		return o.Scheduled().At(p)
 	}
 }
 
 // maxRate is the middle of the bracket that a search for the highest rate ended with, in operations a second. If
 // engine and load generator filled the machine that they share, it is the highest rate that held. It is NaN if the
 // search found no rate, or only that the store holds more.
-func maxRate(_ *Cell, t *trial) float64 {
+func maxRate(_ *Cell, t *trial, _ *results.Op) float64 {
 	switch r := t.found; {
 	case r == nil:
 	case r.Limit == results.LimitStore && r.High > 0:
@@ -138,17 +138,18 @@ const (
 // are those of the load generator. It is known if all trials have it, also those that are left out: it is unknown
 // whether theirs is worse.
 func (c *Cell) newFigure(s *series, m *Measure) Figure {
-	f := Figure{Op: s.op, Name: m.Name, Limit: m.Limit, Measure: m, of: s, cell: c, known: true}
+	f := Figure{Op: s.op, Name: m.Name, Limit: m.Limit, Measure: m, cell: c, known: true}
 	if m.Timed() {
-		for i := range s.in {
-			o := &s.in[i]
-			v, invalid := m.time(c, o), o.cell.Verdict == results.Invalid
+		for i := range c.trials {
+			t := &c.trials[i]
+			o := t.cell.Ops[s.op]
+			v, invalid := m.time(c, t, &o), t.cell.Verdict == results.Invalid
 			known := v > 0 && (invalid || !math.IsInf(v, 1))
 			f.known = f.known && known
 			if invalid || !known {
 				v = math.NaN()
 			}
-			f.times[o.side] = append(f.times[o.side], math.Log(v))
+			f.times[t.side] = append(f.times[t.side], math.Log(v))
 		}
 		return f
 	}
@@ -191,7 +192,7 @@ func (c *Cell) newFigure(s *series, m *Measure) Figure {
 // from each other, since they are of unlike messages. It is infinite if the sides do not have the same trials, each
 // with the same number of operations, or if there are too few of them.
 func (f *Figure) chance() float64 {
-	all := slices.SortedStableFunc(slices.Values(f.of.in), func(a, b trial) int {
+	all := slices.SortedStableFunc(slices.Values(f.cell.trials), func(a, b trial) int {
 		return cmp.Or(a.side-b.side, a.cell.Trial-b.cell.Trial)
 	})
 	base, fresh := all[:f.cell.BaseCount], all[f.cell.BaseCount:]
@@ -200,12 +201,12 @@ func (f *Figure) chance() float64 {
 	}
 	differences := make([]float64, len(base))
 	for i := range base {
-		x, y := &base[i].op, &fresh[i].op
+		x, y := base[i].cell.Ops[f.Op], fresh[i].cell.Ops[f.Op]
 		if min(x.Count, y.Count) == 0 || x.Attempted() != y.Attempted() {
 			return math.Inf(1)
 		}
-		was, _ := f.Measure.count(x)
-		is, _ := f.Measure.count(y)
+		was, _ := f.Measure.count(&x)
+		is, _ := f.Measure.count(&y)
 		differences[i] = is - was
 	}
 	_, chance := growth.Mean(differences, 1e-6)
@@ -268,7 +269,7 @@ func (f *Figure) judge(interleaved bool) {
 		// A client that stopped may have changed what operations found: counters of invalid trials pass their gate,
 		// unless nothing was left to chance. Errors still count.
 		if f.Gate && f.Verdict == Worse && !f.Measure.Timed() && !f.Measure.fraction && !f.cell.sequential() &&
-			slices.ContainsFunc(f.of.in, invalid) {
+			slices.ContainsFunc(f.cell.trials, invalid) {
 			f.Verdict, f.Why, f.Exact = CannotTell, "a trial is invalid, and gates ignore its counters", false
 			f.Low, f.High = nil, nil
 		}

@@ -62,11 +62,11 @@ func TestTypicalOfDropped(t *testing.T) {
 	dropped := results.Op{Count: 100, Dropped: 200, Times: results.Times{Due: &results.Latency{P50: results.NeverEnded}}}
 	o := trial{cell: &results.Cell{Ops: map[string]results.Op{"list": ended}}}
 	c := &Cell{shares: map[string]float64{"list": 1}}
-	if got := measures[0].time(c, &o); got != 1e6 {
+	if got := measures[0].time(c, &o, nil); got != 1e6 {
 		t.Errorf("of operations that ended: %g", got)
 	}
 	o.cell.Ops["open"], c.shares = dropped, map[string]float64{"list": 0.5, "open": 0.5}
-	if got := measures[0].time(c, &o); !math.IsInf(got, 1) {
+	if got := measures[0].time(c, &o, nil); !math.IsInf(got, 1) {
 		t.Errorf("with operations that never ended: %g, want infinity", got)
 	}
 }

@@ -187,21 +187,19 @@ func (s Subject) String() string { return s.Model + "/" + s.Engine + "/" + s.Pha
 // WholeLoad is the Op of the latencies of all operations of a phase together.
 const WholeLoad = "whole load"
 
-// trial is an operation in one trial, or all of them. The verdict of the cell says what counts: times and counters if
-// it is ok, only counters if it is invalid, and of any other nothing.
+// trial is a phase in one trial. The verdict of the cell says what counts: times and counters if it is ok, only counters
+// if it is invalid, and of any other nothing.
 type trial struct {
 	side  int
 	run   *results.Run
 	cell  *results.Cell
 	phase string
 	found *results.SearchResult // of a search for the highest rate; nil: there was none
-	op    results.Op            // one that the trial does not have was never attempted
 }
 
-// series is an operation, or the whole load, in all trials of both sides.
+// series is an operation, or the whole load.
 type series struct {
 	op  string
-	in  []trial       // those of the base first
 	sum [2]results.Op // of the trials of a side
 }
 
@@ -284,7 +282,7 @@ func (c *Cell) check() {
 			c.broken = t.side == 1
 			c.note("not compared: %s", c.Why)
 		}
-		if t.found != nil && math.IsNaN(maxRate(c, t)) {
+		if t.found != nil && math.IsNaN(maxRate(c, t, nil)) {
 			without[t.side] = append(without[t.side], t.found.Text)
 		}
 	}
@@ -313,15 +311,14 @@ func (c *Cell) series() []*series {
 	for _, t := range c.trials {
 		cells = append(cells, t.cell)
 	}
-	all, sum := []*series{{op: WholeLoad, in: c.trials}}, 0.0
+	all, sum := []*series{{op: WholeLoad}}, 0.0
 	var only [2][]string
 	for _, op := range results.OpsOf(cells) {
-		s, enough := &series{op: op, in: slices.Clone(c.trials)}, true
-		for i := range s.in {
-			t := &s.in[i]
-			t.op = t.cell.Ops[op]
-			s.sum[t.side].Add(&t.op)
-			enough = enough && t.op.Enough(0.5)
+		s, enough := &series{op: op}, true
+		for _, t := range c.trials {
+			o := t.cell.Ops[op] // one that the trial does not have was never attempted
+			s.sum[t.side].Add(&o)
+			enough = enough && o.Enough(0.5)
 		}
 		base, fresh := s.sum[0].Attempted(), s.sum[1].Attempted()
 		switch {

@@ -45,13 +45,17 @@ func (h *History) Document(selected bool) *document.Document {
 
 // sections are those of a series.
 func (s *Series) sections(of int, selected bool) []document.Section {
-	others := slices.Clone(s.Figures)
-	var whole []*Figure
+	var whole, others []*Figure
+	for _, f := range s.Figures {
+		if !selected && f.Op == compare.WholeLoad {
+			whole = append(whole, f)
+		} else {
+			others = append(others, f)
+		}
+	}
 	rest := document.Section{ID: "metrics", Title: "Named metrics"}
 	if !selected {
 		rest.Title, rest.Fold = "All other metrics", true
-		whole = slices.DeleteFunc(slices.Clone(others), func(f *Figure) bool { return f.Op != compare.WholeLoad })
-		others = slices.DeleteFunc(others, func(f *Figure) bool { return f.Op == compare.WholeLoad })
 	}
 	load := document.Section{
 		ID: "load", Title: "Whole load",
@@ -96,7 +100,10 @@ func (s *Series) verdict(of int) document.Section {
 	}
 	v.Say(style, "", head+": "+said)
 	v.Say(document.Plain, "Not comparable with series 1", strings.Join(s.Differs, "; "))
-	v.Say(document.Plain, "", s.untested())
+	if timed := len(slices.DeleteFunc(slices.Clone(s.Figures), (*Figure).counted)); timed > s.Tested {
+		v.Say(document.Plain, "", fmt.Sprintf("A change of a time is found from %d runs on when %d timed metrics are searched: "+
+			"%d of them have too few runs; use --metric to search fewer metrics in fewer runs.", s.Least, timed, timed-s.Tested))
+	}
 	return v
 }
 
@@ -202,27 +209,22 @@ func (s *Series) charts(figures []*Figure, selected bool) (all []document.Chart)
 			ch.X.Ticks = append(ch.X.Ticks, document.Tick{At: float64(n + 1), Label: strconv.Itoa(n + 1)})
 		}
 		for _, f := range same {
-			f.draw(&ch)
+			l := document.Line{Name: f.Model + "/" + f.Engine}
+			for i, v := range f.Values {
+				p := document.Point{X: float64(i + 1), Y: math.NaN()}
+				if v != nil {
+					p.Y, p.Text = *v, fmt.Sprintf("%s, run %d: %s", l.Name, i+1, f.shown(i))
+				}
+				l.Points = append(l.Points, p)
+			}
+			ch.Lines = append(ch.Lines, l)
+			for _, c := range f.Changes {
+				ch.Marks = append(ch.Marks, document.Tick{At: float64(c.Run) + 0.5})
+				ch.Says = append(ch.Says, fmt.Sprintf("%s from run %d on: %s -> %s, %s.", l.Name, c.Run+1,
+					f.Measure.Text(c.Before), f.Measure.Text(c.After), c.why()))
+			}
 		}
 		all = append(all, ch)
 	}
 	return all
-}
-
-// draw adds the line of a metric to a chart.
-func (f *Figure) draw(ch *document.Chart) {
-	l := document.Line{Name: f.Model + "/" + f.Engine}
-	for i, v := range f.Values {
-		p := document.Point{X: float64(i + 1), Y: math.NaN()}
-		if v != nil {
-			p.Y, p.Text = *v, fmt.Sprintf("%s, run %d: %s", l.Name, i+1, f.shown(i))
-		}
-		l.Points = append(l.Points, p)
-	}
-	ch.Lines = append(ch.Lines, l)
-	for _, c := range f.Changes {
-		ch.Marks = append(ch.Marks, document.Tick{At: float64(c.Run) + 0.5})
-		ch.Says = append(ch.Says, fmt.Sprintf("%s from run %d on: %s -> %s, %s.", l.Name, c.Run+1, f.Measure.Text(c.Before),
-			f.Measure.Text(c.After), c.why()))
-	}
 }

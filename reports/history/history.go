@@ -11,7 +11,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -137,21 +136,8 @@ func (c *Change) why() string {
 	return fmt.Sprintf("%s, %+.0f%%, p≤%.1g", c.Says, 100*(c.After/c.Before-1), c.P)
 }
 
-// untested says how many timed figures have too few runs to look for changes. It is empty if all have enough.
-func (s *Series) untested() string {
-	timed := len(slices.DeleteFunc(slices.Clone(s.Figures), (*Figure).counted))
-	if timed == s.Tested {
-		return ""
-	}
-	return fmt.Sprintf("A change of a time is found from %d runs on when %d timed metrics are searched: %d of them have too few runs; "+
-		"use --metric to search fewer metrics in fewer runs.", s.Least, timed, timed-s.Tested)
-}
-
-// deepest is how far below the folder results are looked for.
-const deepest = 4
-
-// Read makes the history of the runs in and below a folder, and changes nothing. Results that cannot be in a series are
-// skipped, with the reason. The metrics are those that the user selected, or all.
+// Read makes the history of the runs in a folder and up to four levels below it, and changes nothing. Results that
+// cannot be in a series are skipped, with the reason. The metrics are those that the user selected, or all.
 func Read(dir string, selected []compare.Gate) (*History, error) {
 	if _, err := os.ReadDir(dir); err != nil {
 		return nil, fmt.Errorf("read results: %w; name a folder that contains results", err)
@@ -166,19 +152,22 @@ func Read(dir string, selected []compare.Gate) (*History, error) {
 			h.Skipped = append(h.Skipped, Skipped{name, words.OneLine(err.Error())})
 			return nil
 		case e.Name() == results.RunFile:
-		case e.IsDir() && name != "." && (strings.HasPrefix(e.Name(), ".") || strings.Count(name, "/") >= deepest):
+		case e.IsDir() && name != "." && (strings.HasPrefix(e.Name(), ".") || strings.Count(name, "/") >= 4):
 			return fs.SkipDir
 		default:
 			return nil
 		}
-		run, err := open(filepath.Join(dir, folder))
-		if err == nil {
-			this := compare.Identity(run)
-			if other, ok := seen[this]; ok {
-				err = fmt.Errorf("it is a copy of the run in %s", other)
-			} else {
-				seen[this], runs = folder, append(runs, newRun(folder, run))
-			}
+		run, err := results.Open(filepath.Join(dir, folder))
+		switch {
+		case err != nil:
+		case run.Interrupted: // or not yet finished: it is saved as if it were interrupted
+			err = errors.New("it was interrupted, or is not finished: it has the values measured until then")
+		case run.Segment.Of > 1:
+			err = fmt.Errorf("it is segment %d of %d: only whole runs compare", run.Segment.Index, run.Segment.Of)
+		case seen[compare.Identity(run)] != "":
+			err = fmt.Errorf("it is a copy of the run in %s", seen[compare.Identity(run)])
+		default:
+			seen[compare.Identity(run)], runs = folder, append(runs, newRun(folder, run))
 		}
 		if err != nil {
 			_, why, _ := strings.Cut(err.Error(), results.RunFile) // the folder's name comes before the reason
@@ -190,19 +179,6 @@ func Read(dir string, selected []compare.Gate) (*History, error) {
 		return nil, fmt.Errorf("read results: %w", err)
 	}
 	return h, h.series(runs, selected)
-}
-
-// open reads a run. It is an error if the run is not a whole one.
-func open(dir string) (*results.Run, error) {
-	run, err := results.Open(dir)
-	switch {
-	case err != nil:
-	case run.Interrupted: // or not yet finished: it is saved as if it were interrupted
-		err = errors.New("it was interrupted, or is not finished: it has the values measured until then")
-	case run.Segment.Of > 1:
-		err = fmt.Errorf("it is segment %d of %d: only whole runs compare", run.Segment.Index, run.Segment.Of)
-	}
-	return run, err
 }
 
 func newRun(folder string, r *results.Run) Run {

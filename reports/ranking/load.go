@@ -101,7 +101,27 @@ func Of(r *results.Run, by Metric) []*Load {
 // rank sets the values of the models and sorts them by the metric that ranks.
 func (l *Load) rank(r *results.Run) {
 	for _, m := range l.Models {
-		if m.measure(r, l.Shares); m.Ranked() && math.IsNaN(m.Value(l.By)) {
+		m.Values = map[Metric]results.Series{
+			P99: m.quantiles(l.Shares, 0.99), Disk: {m.disk(r)}, Throughput: m.throughput(r),
+		}
+		// sum is a value of the load in each trial; NaN where one of its operations has none.
+		sum := func(of func(o *results.Op) float64) results.Series {
+			all := make(results.Series, len(m.Cells))
+			for _, s := range l.Shares {
+				for i, value := range m.Ops[s.Op].Each(of) {
+					all[i] += s.Share * value
+				}
+			}
+			return all
+		}
+		if len(l.Shares) > 0 {
+			m.Values[Typical] = sum(func(o *results.Op) float64 { return o.OK().At(0.5) })
+			m.Values[Mean] = sum(mean)
+			for _, x := range Counters {
+				m.Values[x] = sum(x.Of)
+			}
+		}
+		if m.Ranked() && math.IsNaN(m.Value(l.By)) {
 			m.NotRanked = "its " + l.By.Name() + " is not known"
 		}
 	}
@@ -209,30 +229,6 @@ func (l *Load) Title() string {
 
 // Shared reports whether some models do not support operations of the load.
 func (l *Load) Shared() bool { return l.Covers < 0.995 && len(l.Models) > 1 }
-
-// measure sets the values of the model's trials.
-func (m *Model) measure(r *results.Run, shares []Share) {
-	// sum is a value of the load in each trial; NaN where one of its operations has none.
-	sum := func(of func(o *results.Op) float64) results.Series {
-		all := make(results.Series, len(m.Cells))
-		for _, s := range shares {
-			for i, value := range m.Ops[s.Op].Each(of) {
-				all[i] += s.Share * value
-			}
-		}
-		return all
-	}
-	m.Values = map[Metric]results.Series{
-		P99: m.quantiles(shares, 0.99), Disk: {m.disk(r)}, Throughput: m.throughput(r),
-	}
-	if len(shares) > 0 {
-		m.Values[Typical] = sum(func(o *results.Op) float64 { return o.OK().At(0.5) })
-		m.Values[Mean] = sum(mean)
-		for _, x := range Counters {
-			m.Values[x] = sum(x.Of)
-		}
-	}
-}
 
 // disk is how many bytes a message of the load takes in the engine's files once they are compacted,
 // without the log; NaN: not known.

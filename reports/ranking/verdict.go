@@ -122,26 +122,22 @@ func (l *Load) headline() string {
 		best += " of one trial (significance unknown, use --trials 5)"
 		level, more = "within 5%, which counts as equal", "Slower"
 	}
-	var equal, larger, unsure []string
+	var said [3][]string
 	for i, m := range ranked[1:] {
+		kind := 2
 		switch d, ok := l.differ(l.By, first, m); {
 		case i+1 < l.First:
-			equal = append(equal, l.over(first, m))
+			kind = 0
 		case ok && d.Larger():
-			larger = append(larger, l.over(first, m))
-		default:
-			unsure = append(unsure, l.over(first, m))
+			kind = 1
 		}
+		said[kind] = append(said[kind], l.over(first, m))
 	}
 	s := fmt.Sprintf("%s: %s %s %s", best, first.Name, l.By.Number(first.Value(l.By)), properties[l.By].unit)
-	if len(equal) > 0 {
-		s += "; " + level + ": " + strings.Join(equal, ", ")
-	}
-	if len(larger) > 0 {
-		s += ". " + more + ": " + strings.Join(larger, ", ")
-	}
-	if len(unsure) > 0 {
-		s += "; slower, not significantly: " + strings.Join(unsure, ", ")
+	for kind, lead := range []string{"; " + level, ". " + more, "; slower, not significantly"} {
+		if len(said[kind]) > 0 {
+			s += lead + ": " + strings.Join(said[kind], ", ")
+		}
 	}
 	return s + "."
 }
@@ -233,21 +229,26 @@ func (l *Load) but() (said []string) {
 // dominated names the models that are not first, and for which another is at least as good in every metric, and
 // better in one.
 func (l *Load) dominated() (all []string) {
-	type lesser struct{ model, than *Model }
-	var found []lesser
 	ranked := l.ranked()
-	for _, m := range ranked[l.First:] {
-		if i := slices.IndexFunc(ranked, func(other *Model) bool { return m != other && l.dominates(other, m) }); i >= 0 {
-			found = append(found, lesser{m, ranked[i]})
+	better := func(m *Model) *Model { // nil: none
+		for _, other := range ranked {
+			if m != other && l.dominates(other, m) {
+				return other
+			}
 		}
+		return nil
 	}
-	for _, same := range results.Grouped(found, func(m lesser) *Model { return m.than }) {
-		who, than := results.Distinct(same, func(m lesser) string { return m.model.Name }), same[0].than.Name
+	for _, same := range results.Grouped(ranked[l.First:], better) {
+		than := better(same[0])
+		if than == nil {
+			continue
+		}
+		who := results.Distinct(same, func(m *Model) string { return m.Name })
 		text := fmt.Sprintf("%s: nowhere in %s significantly better than %s", strings.Join(who, ", "),
-			strings.ToUpper(l.Title()), than)
+			strings.ToUpper(l.Title()), than.Name)
 		if slices.ContainsFunc(l.Left, func(left Left) bool {
 			does := func(name string) bool { return !slices.Contains(left.Lacking, name) }
-			return !does(than) && slices.ContainsFunc(who, does)
+			return !does(than.Name) && slices.ContainsFunc(who, does)
 		}) {
 			text += ", which does not support all of their operations"
 		}
