@@ -15,59 +15,52 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// mostOpen is how many inconclusive metrics are not folded.
-const mostOpen = 20
-
-// columns are those of all tables of metrics.
-var columns = []document.Column{
-	{Left: true},
-	{Title: "base"},
-	{Title: "new"},
-	{Title: "ratio"},
-	{Title: "interval", Rank: 1},
-	{Title: "limit", Rank: 2},
-	{Title: "verdict", Left: true},
-}
-
-// legend has what columns and verdicts mean.
-var legend = "ratio: new/base of means over the trials, outliers damped; interval: the true ratio is in it, 95% sure for " +
-	"all metrics at once; exact: without chance; limit: smaller differences do not matter; a change: the interval " +
-	"excludes 1 (in sequential runs by the limit and 2 deviations of trials) and the ratio differs by over the limit; " +
-	"typical: the p50 of each operation, weighted by its share of the load; needs N trials: inconclusive, about N of " +
-	fmt.Sprintf("each side would decide; too noisy: even %d this short would not", mostTrials)
-
 // Document is the comparison as a report: the verdict, the number of metrics with each verdict, the whole load, the
-// metrics that changed, the worst first, the first inconclusive ones, and folded all others.
+// metrics that changed, the worst first, the first 20 inconclusive ones, and folded all others.
 func (c *Comparison) Document() *document.Document {
 	section := func(id, title string) document.Section {
-		return document.Section{ID: id, Title: title, Table: &document.Table{Columns: columns}}
+		return document.Section{ID: id, Title: title, Table: &document.Table{Columns: []document.Column{
+			{Left: true},
+			{Title: "base"},
+			{Title: "new"},
+			{Title: "ratio"},
+			{Title: "interval", Rank: 1},
+			{Title: "limit", Rank: 2},
+			{Title: "verdict", Left: true},
+		}}}
 	}
 	load, changed := section("load", "Whole load"), section("changed", "Changed")
 	open, rest := section("inconclusive", "Inconclusive"), section("rest", "All other metrics")
 	rest.Fold = true
+	rates := map[string]bool{}
 	for _, f := range c.sorted {
-		row := document.Row{Group: f.cell.Subject.String(), Cells: f.cells()}
 		to, differs := &rest, f.Verdict == Worse || f.Verdict == Better
 		switch {
 		case f.Measure.load:
 			to = &load
 		case differs:
 			to = &changed
-		case f.Verdict == CannotTell && f.Low != nil && len(open.Table.Rows) < mostOpen:
+		case f.Verdict == CannotTell && f.Low != nil && len(open.Table.Rows) < 20:
 			to = &open
 		}
 		// All operations of a closed loop have one ratio of rates, which is shown once.
-		if f.Name == "rate" && slices.ContainsFunc(to.Table.Rows, func(r document.Row) bool {
-			return r.Group == row.Group && strings.HasSuffix(r.Cells[0].Text, " rate") && r.Cells[3].Text == row.Cells[3].Text
-		}) {
-			to = &rest
+		if f.Name == "rate" && f.Ratio != nil {
+			rate := fmt.Sprintf("%s %s %.3f", to.ID, f.cell.Subject, *f.Ratio)
+			if rates[rate] {
+				to = &rest
+			}
+			rates[rate] = true
 		}
-		to.Table.Rows = append(to.Table.Rows, row)
+		f.addTo(to.Table)
 	}
 	verdict := document.Section{ID: "verdict"}
 	c.headline(&verdict)
 	notes := document.Section{ID: "legend"}
-	notes.Note(document.Faint, "", legend)
+	notes.Note(document.Faint, "", "ratio: new/base of means over the trials, outliers damped; interval: the true ratio is in it, 95% sure "+
+		"for all metrics at once; exact: without chance; limit: smaller differences do not matter; a change: the interval "+
+		"excludes 1 (in sequential runs by the limit and 2 deviations of trials) and the ratio differs by over the limit; "+
+		"typical: the p50 of each operation, weighted by its share of the load; needs N trials: inconclusive, about N of "+
+		fmt.Sprintf("each side would decide; too noisy: even %d this short would not", mostTrials))
 	notes.Note(document.Plain, "All metrics", "mailbench compare "+shellquote.Join(c.Base.Name, c.New.Name)+" --all")
 	sections := []document.Section{verdict, load, changed, open, notes, rest}
 	sections = slices.DeleteFunc(sections, func(s document.Section) bool {
@@ -127,19 +120,18 @@ func (c *Comparison) headline(s *document.Section) {
 	for _, n := range c.Notes {
 		s.Say(document.Plain, "Note", n)
 	}
-	type remark struct{ phase, note string }
-	var remarks []remark
+	var remarks [][2]string // phase and note
 	for _, cell := range c.Cells {
 		for _, note := range cell.Notes {
-			remarks = append(remarks, remark{cell.Subject.String(), note})
+			remarks = append(remarks, [2]string{cell.Subject.String(), note})
 		}
 	}
-	for _, same := range results.Grouped(remarks, func(r remark) string { return r.note }) {
-		lead := same[0].phase
-		if n := len(same); n > 1 {
-			lead = fmt.Sprintf("%d of %d phases", n, len(c.Cells))
+	for _, same := range results.Grouped(remarks, func(r [2]string) string { return r[1] }) {
+		lead, note := same[0][0], same[0][1]
+		if len(same) > 1 {
+			lead = fmt.Sprintf("%d of %d phases", len(same), len(c.Cells))
 		}
-		s.Say(document.Plain, lead, same[0].note)
+		s.Say(document.Plain, lead, note)
 	}
 	counts := map[Verdict]int{}
 	var unclear []*Figure // without an interval
@@ -219,21 +211,16 @@ const usualTrials, busyTrials, mostTrials = 10, 20, 50
 
 // next says what to do, and how many interleaved trials it takes; 0: none.
 func (c *Comparison) next() (text string, trials int) {
-	if failing := c.failing(); len(failing) > 0 {
-		f := failing[0]
-		if !c.Interleaved && slices.ContainsFunc(failing, func(f *Figure) bool { return f.Measure.Timed() }) {
-			return "these runs were sequential: confirm the latency with interleaved trials:", usualTrials
-		}
-		text = "find the cause"
-		if f.Ratio != nil {
-			accepted := 10*math.Floor(10*math.Expm1(math.Abs(math.Log(*f.Ratio)))) + 10
-			gates := strings.Join(results.Distinct(c.options.Gates, Gate.String), ",")
-			text += fmt.Sprintf(", or accept the change with --threshold '%s,%s/%s/%s.%s:%.0f%%'", gates, f.cell.Model, f.cell.Engine,
-				f.Op, f.Name, accepted)
-		}
-		return text, 0
-	}
-	if len(c.Regressions) > 0 { // a phase that failed
+	failing := c.failing()
+	switch {
+	case !c.Interleaved && slices.ContainsFunc(failing, func(f *Figure) bool { return f.Measure.Timed() }):
+		return "these runs were sequential: confirm the latency with interleaved trials:", usualTrials
+	case len(failing) > 0 && failing[0].Ratio != nil:
+		f, gates := failing[0], strings.Join(results.Distinct(c.options.Gates, Gate.String), ",")
+		accepted := 10*math.Floor(10*math.Expm1(math.Abs(math.Log(*f.Ratio)))) + 10
+		return fmt.Sprintf("find the cause, or accept the change with --threshold '%s,%s/%s/%s.%s:%.0f%%'", gates, f.cell.Model,
+			f.cell.Engine, f.Op, f.Name, accepted), 0
+	case len(c.Regressions) > 0:
 		return "find the cause", 0
 	}
 	n := 0 // trials that would decide the typical latencies
@@ -253,8 +240,8 @@ func (c *Comparison) next() (text string, trials int) {
 	return "", 0
 }
 
-// cells are the cells of the metric's row.
-func (f *Figure) cells() []document.Cell {
+// addTo adds the metric's row to a table.
+func (f *Figure) addTo(t *document.Table) {
 	value := func(v *float64, text func(float64) string) string {
 		if v == nil {
 			return "-"
@@ -288,13 +275,7 @@ func (f *Figure) cells() []document.Cell {
 	case f.Needed > 0:
 		verdict.Text = fmt.Sprintf("needs %d trials", f.Needed)
 	}
-	return []document.Cell{
-		{Text: name},
-		{Text: value(f.Base, f.Measure.Text)},
-		{Text: value(f.New, f.Measure.Text)},
-		{Text: value(f.Ratio, func(v float64) string { return fmt.Sprintf("%.3f", v) })},
-		{Text: interval},
-		{Text: strconv.FormatFloat(math.Round(1e4*f.Limit)/100, 'g', -1, 64) + "%"},
-		verdict,
-	}
+	t.Add(f.cell.Subject.String(), name, value(f.Base, f.Measure.Text), value(f.New, f.Measure.Text),
+		value(f.Ratio, func(v float64) string { return fmt.Sprintf("%.3f", v) }), interval,
+		strconv.FormatFloat(math.Round(1e4*f.Limit)/100, 'g', -1, 64)+"%", verdict)
 }

@@ -2,7 +2,6 @@ package compare
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -120,21 +119,9 @@ func counter(f results.Figure) func(o *results.Op) (mean, deviation float64) {
 	}
 }
 
-// Counters depend on the code and on the messages that operations found. Runs
-// with the same plan have the same operations, but which existing message an operation
-// finds depends on what others did before it.
-const (
-	// knownErrors is how many standard errors two means must be apart. By chance that
-	// happens to one counter in 10⁹, so no correction for many counters is needed.
-	knownErrors = 6
-	// knownOperations is how many operations it takes to know their deviation.
-	knownOperations = 30
-	// leastChange is a change of a mean that is more than rounding.
-	leastChange = 1e-6
-)
-
 // newFigure is a figure without a verdict. A counter has an estimate, whose interval is as wide as the chance in the
-// difference can be. A timed figure has its logarithm in each trial: NaN in trials whose times are left out, since they
+// difference can be. It depends on the code and on the messages that operations found: runs with the same plan have the
+// same operations, but which existing message one finds depends on what others did before it. A timed figure has its logarithm in each trial: NaN in trials whose times are left out, since they
 // are those of the load generator. It is known if all trials have it, also those that are left out: it is unknown
 // whether theirs is worse.
 func (c *Cell) newFigure(s *series, m *Measure) Figure {
@@ -161,15 +148,16 @@ func (c *Cell) newFigure(s *series, m *Measure) Figure {
 	if f.Base, f.New = &base, &fresh; base > 0 && !m.fraction {
 		f.Ratio = growth.Known(fresh / base)
 	}
-	difference, rounding := fresh-base, leastChange*max(1, base)
+	difference, rounding := fresh-base, 1e-6*max(1, base)
 	if math.Abs(difference) <= rounding {
 		return f
 	}
 	before, after := s.sum[0].Attempted(), s.sum[1].Attempted()
-	chance := knownErrors * math.Hypot(deviation/math.Sqrt(float64(before)), other/math.Sqrt(float64(after)))
+	// By chance two means are six standard errors apart in one counter of 10⁹, so many counters need no correction.
+	chance := 6 * math.Hypot(deviation/math.Sqrt(float64(before)), other/math.Sqrt(float64(after)))
 	f.doubt = "which messages an operation meets depends on timing; use longer or more trials"
-	if min(before, after) < knownOperations {
-		chance, f.doubt = math.Inf(1), fmt.Sprintf("fewer than %d operations", knownOperations)
+	if min(before, after) < 30 { // which it takes to know their deviation
+		chance, f.doubt = math.Inf(1), "fewer than 30 operations"
 	}
 	switch {
 	case m.fraction:
@@ -241,10 +229,6 @@ func (c *Cell) sequential() bool {
 	return c.same
 }
 
-// drifts is how far the machine may have drifted from one run to the next, in standard
-// deviations of the trials. If trials vary much, so do hours.
-const drifts = 2
-
 // judge sets the verdict by the interval of the difference. The figure differs if the interval excludes 0, or for a
 // timed one of sequential runs all that may be drift. It is unchanged if the whole interval is within the limit.
 func (f *Figure) judge(interleaved bool) {
@@ -255,7 +239,8 @@ func (f *Figure) judge(interleaved bool) {
 	case !f.Measure.Timed():
 		limit = f.Limit * *f.Base
 	case !interleaved:
-		nearest = max(limit, drifts*e.Deviation)
+		// The machine may have drifted from one run to the next: if trials vary much, so do hours.
+		nearest = max(limit, 2*e.Deviation)
 	}
 	invalid := func(t trial) bool { return t.cell.Verdict == results.Invalid }
 	switch {

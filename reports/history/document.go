@@ -135,12 +135,9 @@ func (f *Figure) label() string {
 	return f.Op + "." + f.Name
 }
 
-// mostShown is how many runs have their values in a table. A page draws all of them.
-const mostShown = 8
-
-// values fills a section with metrics: the median, the last value, and each run.
+// values fills a section with metrics: the median, the last value, and each of the last runs. A page draws all of them.
 func (s *Series) values(to *document.Section, figures []*Figure, selected bool) {
-	from := max(0, len(s.Runs)-mostShown)
+	from := max(0, len(s.Runs)-8)
 	to.Table = &document.Table{Columns: []document.Column{
 		{Left: true},
 		{Title: "median"},

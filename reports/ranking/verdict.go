@@ -9,8 +9,69 @@ import (
 
 	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads/growth"
 	"github.com/mailbench/mailbench/workloads/results"
 )
+
+// leastDifference is the ratio up to which two models count as equal, whatever the trials say.
+const leastDifference = 1.05
+
+// Difference is how a metric of one model compares with that of another. Ratio is the geometric mean
+// of the ratios of their trials, and Low to High its 95% interval by Student's t of their logarithms, which holds for
+// all other models together. That of one trial is from 0 to infinity.
+type Difference struct {
+	Ratio, Low, High float64
+	Trials           int
+	Significant      bool // the metric is larger: by more than 5%, and for a latency the interval is above 1
+}
+
+// Larger reports whether the metric is larger: significantly, or by more than 5% if one trial leaves
+// significance unknown.
+func (d Difference) Larger() bool { return d.Significant || d.Trials == 1 && d.Ratio > leastDifference }
+
+// Compare compares b with a, trial by trial. Trials are interleaved, so trials of one number ran at
+// nearly the same time. With so many others the best is compared, and the intervals of all of them hold together
+// (Bonferroni): of several equal models one seems the best by chance more easily than of two. It returns false if they
+// have no trial in common.
+func Compare(a, b results.Series, timed bool, others int) (d Difference, ok bool) {
+	var logs []float64
+	for i := range min(len(a), len(b)) {
+		if !math.IsNaN(a[i]) && !math.IsNaN(b[i]) {
+			logs = append(logs, math.Log(max(b[i], 1e-9))-math.Log(max(a[i], 1e-9)))
+		}
+	}
+	if d.Trials = len(logs); d.Trials == 0 {
+		return d, false
+	}
+	mean, half := growth.Mean(logs, 0.05/float64(others))
+	d.Ratio, d.Low, d.High = math.Exp(mean), math.Exp(mean-half), math.Exp(mean+half)
+	d.Significant = d.Ratio > leastDifference && (!timed || d.Low > 1)
+	return d, true
+}
+
+// Leading says which of the values are best or level with the best. They are the least value, and in
+// ascending order those after it, up to the first that is significantly larger. With one trial
+// nothing is significant, and those within 5% of the best lead with it.
+func Leading(all []results.Series, timed bool) []bool {
+	leads := make([]bool, len(all))
+	var order []int
+	for i := range all {
+		if m := results.Median(all[i]); !math.IsNaN(m) && !math.IsInf(m, 1) {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(results.Median(all[a]), results.Median(all[b])) })
+	for n, i := range order {
+		if n > 0 {
+			d, ok := Compare(all[order[0]], all[i], timed, len(order)-1)
+			if !ok || d.Larger() {
+				break
+			}
+		}
+		leads[i] = true
+	}
+	return leads
+}
 
 // Verdict says which model is first, by how much, why, and what speaks against it. The verdict itself has no lead.
 func (l *Load) Verdict() []document.Sentence {
@@ -181,17 +242,14 @@ func (l *Load) why() string {
 	return fmt.Sprintf("fewer %s: %s, others %s.", properties[found].noun, span(first, found), span(rest, found))
 }
 
-// mostBut is how many metrics speak against the first at the most. The table has all.
-const mostBut = 2
-
-// but names the metrics in which another model needs less than half of what one of the first needs, and how much of the
+// but names the first two metrics in which another model needs less than half of what one of the first needs, and how much of the
 // load the first do not support.
 func (l *Load) but() (said []string) {
 	ranked := l.ranked()
 	first := ranked[:l.First]
 	for _, x := range []Metric{P99, Read, Requests, Rows, Written, Disk} {
 		all := by(ranked, x)
-		if x == l.By || len(all) == 0 || len(said) == mostBut {
+		if x == l.By || len(all) == 0 || len(said) == 2 {
 			continue
 		}
 		best := all[0]

@@ -33,33 +33,18 @@ type Estimate struct {
 const LeastTrials = 4
 
 // LeastPairs is how many pairs it takes to find a difference by swapping the trials of a pair. Of 2⁶ permutations 2
-// are as extreme as possible, which is less than alpha.
+// are as extreme as possible, which is less than 5%.
 const LeastPairs = 6
 
 // Permutations is how many random permutations of the trials MaxT needs: the share of false alarms is then 5% ± 0.2%.
 // Few trials have few ways, each of which is then drawn about equally often.
 const Permutations = 10_000
 
-const (
-	// alpha is the rate of false alarms: of comparisons of equal sides 5% may have a metric that differs.
-	alpha = 0.05
-	// samConstant is added to the standard error of each metric, as a share of the smallest difference that
-	// matters. Without it the metric whose few trials happen to lie closest decides for all metrics. It is like s0
-	// of SAM (V. G. Tusher, R. Tibshirani, G. Chu, Significance analysis of microarrays applied to the ionizing
-	// radiation response, 2001).
-	samConstant = 0.25
-	// mostDeviations is how far from the median of its side a trial can count, in standard deviations. A burst of
-	// another program spoils one trial, and must not hide what all others show.
-	mostDeviations = 3
-	// rounding is how much a sum may change if its terms are added in another order.
-	rounding = 1e-9
-)
-
 // MaxT estimates all samples together. Trials are exchangeable if the sides are equal, so they are permuted between
 // both, and the largest deviation of any metric is noted each time. The intervals are as wide as the largest
-// deviation of 95% of the permutations. So they hold for all metrics together, whatever the noise is like and
-// however metrics depend on each other: maxT of P. H. Westfall and S. S. Young, Resampling-Based Multiple Testing,
-// 1993. If trials are paired, those of one pair are swapped.
+// deviation of 95% of the permutations: of comparisons of equal sides 5% may have a metric that differs. So they hold
+// for all metrics together, whatever the noise is like and however metrics depend on each other: maxT of P. H. Westfall
+// and S. S. Young, Resampling-Based Multiple Testing, 1993. If trials are paired, those of one pair are swapped.
 func MaxT(samples []Sample, paired bool, n int) []Estimate {
 	base, fresh := 0, 0 // trials of a side
 	for _, s := range samples {
@@ -82,7 +67,8 @@ func MaxT(samples []Sample, paired bool, n int) []Estimate {
 		}
 	}
 	slices.Sort(largest)
-	critical := largest[len(largest)-1-int(alpha*float64(len(largest)))] * (1 + rounding)
+	const rounding = 1e-9 // a sum may change by that much if its terms are added in another order
+	critical := largest[len(largest)-1-int(0.05*float64(len(largest)))] * (1 + rounding)
 	for i := range estimates {
 		e, width := &estimates[i], critical*errors[i]
 		if e.Trials < LeastTrials || math.IsNaN(width) {
@@ -121,7 +107,10 @@ func contrast(s Sample, base, fresh int, paired bool, e *Estimate) func(isNew []
 		}
 	}
 	e.Deviation = math.Sqrt(squares / max(1, free))
-	floor := samConstant * s.Limit // part of the standard error
+	// Part of the standard error is a share of the smallest difference that matters. Without it the metric whose few
+	// trials happen to lie closest decides for all metrics. It is like s0 of SAM (V. G. Tusher, R. Tibshirani, G. Chu,
+	// Significance analysis of microarrays applied to the ionizing radiation response, 2001).
+	floor := 0.25 * s.Limit
 	return func(isNew []bool) (difference, err float64) {
 		var n, sum, squares [2]float64
 		for t, v := range values {
@@ -148,8 +137,9 @@ func contrast(s Sample, base, fresh int, paired bool, e *Estimate) func(isNew []
 	}
 }
 
-// damped are the values of all sides. Values that are far from all others are moved to a bound, which is the same for
-// all sides. NaN stays. It may return its arguments.
+// damped are the values of all sides. Values that are more than three standard deviations from the median of their side
+// are moved to a bound, which is the same for all sides: a burst of another program spoils one trial, and must not hide
+// what all others show. NaN stays. It may return its arguments.
 func damped(sides ...results.Series) (all []results.Series) {
 	var medians, apart results.Series
 	for _, side := range sides {
@@ -160,7 +150,7 @@ func damped(sides ...results.Series) (all []results.Series) {
 		}
 	}
 	const normal = 1.4826 // standard deviations in a median absolute deviation
-	room := mostDeviations * normal * results.Median(apart)
+	room := 3 * normal * results.Median(apart)
 	if room == 0 { // most values are equal: it is unknown which of the others are far
 		return sides
 	}

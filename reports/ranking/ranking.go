@@ -1,3 +1,6 @@
+// Package ranking ranks the models of a measured phase by one metric of the whole load, and says in
+// sentences which is fastest, why, what speaks against it, and which models are not worth it. "mailbench help
+// ranking" has the rule in words. Values of all trials are here, too, for the tables of reports.
 package ranking
 
 import (
@@ -5,12 +8,97 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/trials"
 )
+
+// Metric is a property of the whole load by which models are compared: of the operations that all of
+// them support, each weighted by its share. Less is better.
+type Metric string
+
+// Metrics. Latencies are in nanoseconds. The others are counted by the driver and the engine: per
+// operation, and Disk per message of the load. KB are 1,000 bytes.
+const (
+	Typical    Metric = "typical"                    // p50 of each operation, weighted by its share
+	Mean       Metric = "mean"                       // mean of all operations
+	P99        Metric = "p99"                        // 99th percentile of all operations together
+	Requests   Metric = Metric(results.Requests)     // requests that the driver sent to the engine
+	Rows       Metric = Metric(results.Examined)     // rows and index entries that the engine scanned
+	Read       Metric = Metric(results.BytesRead)    // bytes read
+	Written    Metric = Metric(results.BytesWritten) // bytes written
+	Disk       Metric = "disk"                       // bytes on disk per message, after compaction, without the log
+	Throughput Metric = "throughput"                 // nanoseconds per operation, as fast as the store answers
+)
+
+// Metrics are all of them, in the order of reports.
+var Metrics = []Metric{Typical, Mean, P99, Requests, Rows, Read, Written, Disk, Throughput}
+
+// Counters are those of a single operation, too: what it costs the engine. They are figures of results.
+var Counters = []Metric{Requests, Rows, Read, Written}
+
+// Ranking are those by which models can be ranked: the metrics of the measured phase itself.
+var Ranking = Metrics[:len(Metrics)-1]
+
+// properties are how metrics are written. Counters do not depend on the machine; a timed metric does.
+var properties = map[Metric]struct {
+	timed  bool
+	name   string // in a sentence
+	unit   string // behind a number
+	number func(v float64) string
+	noun   string // behind a number that speaks against a model
+	advice string // what it means to need more
+}{
+	Typical:  {true, "typical latency", "ms", fineMS, "", ""},
+	Mean:     {true, "mean latency", "ms", fineMS, "", ""},
+	P99:      {true, "p99 latency", "ms", fineMS, "ms at p99", ""},
+	Requests: {false, "requests", "requests", Number, "requests/op", ", each is a network round trip"},
+	Rows:     {false, "rows scanned", "rows scanned", Number, "rows/op scanned", ", slow as data grows"},
+	Read:     {false, "bytes read", "KB", KB, "KB/op read", ", costly over networks"},
+	Written:  {false, "bytes written", "KB", KB, "KB/op written", ", costly to compact"},
+	Disk:     {false, "disk per message", "KB", KB, "KB stored per message", ", costly to keep"},
+	// The time of an operation is written as a rate.
+	Throughput: {true, "throughput", "operations/s", func(ns float64) string { return Number(1e9 / ns) }, "", ""},
+}
+
+// Timed reports whether the metric is measured by the clock. Other metrics do not depend on the machine.
+func (m Metric) Timed() bool { return properties[m].timed }
+
+// Of is a counter of an operation; NaN: not known.
+func (m Metric) Of(o *results.Op) float64 { return o.Store.Of(results.Figure(m)) }
+
+// Name is the metric in a sentence.
+func (m Metric) Name() string { return properties[m].name }
+
+// Number writes a value without its unit.
+func (m Metric) Number(v float64) string { return properties[m].number(v) }
+
+// fineMS is results.MS with a third digit below 1 ms, so that percentages agree with the values next to them.
+func fineMS(ns float64) string {
+	if ms := ns / 1e6; ms < 0.9995 {
+		return strconv.FormatFloat(ms, 'f', 3, 64)
+	}
+	return results.MS(ns)
+}
+
+// KB writes bytes as units of 1,000.
+func KB(bytes float64) string { return Number(bytes / 1000) }
+
+// Number writes two or three digits that count.
+func Number(v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return "-"
+	case v == 0:
+		return "0"
+	case v < 99_950:
+		return words.Digits(v)
+	}
+	return words.Amount(v)
+}
 
 // Load is one measured phase on one engine, with the models that ran it.
 type Load struct {
@@ -321,4 +409,57 @@ func Fact(all []*Load, whole bool) string {
 		return s + ", unthrottled, " + words.Plural(c.Clients, "client")
 	}
 	return s + "; " + strings.TrimSuffix(words.Amount(c.Rate), ".00") + " ops/s offered"
+}
+
+// quantiles are the latencies that a part p of the operations with these shares does not exceed, of each trial; NaN
+// if one of them has no quantiles, and infinite if it lies among operations that never ended.
+func (m *Model) quantiles(shares []Share, p float64) (all results.Series) {
+	for trial := range m.Cells {
+		unknown := func(s Share) bool { return len(m.Ops[s.Op].Ops[trial].Quantiles) != len(results.QuantileShares) }
+		below := func(ns float64) (sum float64) {
+			for _, s := range shares {
+				sum += s.Share * shareBelow(m.Ops[s.Op].Ops[trial].Quantiles, ns)
+			}
+			return sum
+		}
+		low, high := 1.0, 1e15 // 11 days
+		if len(shares) == 0 || slices.ContainsFunc(shares, unknown) {
+			all = append(all, math.NaN())
+			continue
+		}
+		if below(high) < p {
+			all = append(all, math.Inf(1))
+			continue
+		}
+		// The share grows with the latency, so bisection finds it.
+		for high/low > 1.0001 {
+			if middle := math.Sqrt(low * high); below(middle) < p {
+				low = middle
+			} else {
+				high = middle
+			}
+		}
+		all = append(all, high)
+	}
+	return all
+}
+
+// shareBelow is which share of the operations took at most ns. Between two quantiles it grows with the
+// logarithm of the latency.
+func shareBelow(quantiles []int64, ns float64) float64 {
+	shares := results.QuantileShares
+	for i, q := range quantiles {
+		if q != results.NeverEnded && float64(q) <= ns {
+			continue
+		}
+		switch {
+		case i == 0:
+			return 0
+		case q == results.NeverEnded:
+			return shares[i-1]
+		}
+		from, to := math.Log(float64(max(quantiles[i-1], 1))), math.Log(float64(q))
+		return shares[i-1] + (shares[i]-shares[i-1])*(math.Log(ns)-from)/(to-from)
+	}
+	return 1
 }
