@@ -60,12 +60,15 @@ var measures = []*Measure{
 		return t.cell.AllOps.Scheduled().At(0.99)
 	}},
 	{Name: "p99.9", Limit: 0.20, Text: words.Duration, time: percentile(0.999)},
-	{Name: "rate", Limit: 0.05, HigherIsBetter: true, Text: perSecond, time: func(_ *Cell, t *trial, o *results.Op) float64 {
-		if t.cell.Arrivals != "closed" { // an open loop offers a rate of its own
-			return math.NaN()
-		}
-		return o.Rate
-	}},
+	{
+		Name: "rate", Limit: 0.05, HigherIsBetter: true, Text: perSecond,
+		time: func(_ *Cell, t *trial, o *results.Op) float64 {
+			if t.cell.Arrivals != "closed" { // an open loop offers a rate of its own
+				return math.NaN()
+			}
+			return o.Rate
+		},
+	},
 	{Name: "max-rate", Limit: 0.10, HigherIsBetter: true, load: true, search: true, Text: perSecond, time: maxRate},
 	{
 		Name: "errors", Limit: 0.001, fraction: true, Text: func(v float64) string { return words.Amount(100*v) + "%" },
@@ -121,9 +124,9 @@ func counter(f results.Figure) func(o *results.Op) (mean, deviation float64) {
 
 // newFigure is a figure without a verdict. A counter has an estimate, whose interval is as wide as the chance in the
 // difference can be. It depends on the code and on the messages that operations found: runs with the same plan have the
-// same operations, but which existing message one finds depends on what others did before it. A timed figure has its logarithm in each trial: NaN in trials whose times are left out, since they
-// are those of the load generator. It is known if all trials have it, also those that are left out: it is unknown
-// whether theirs is worse.
+// same operations, but which existing message one finds depends on what others did before it. A timed figure has its
+// logarithm in each trial: NaN in trials whose times are left out, since they are those of the load generator. It is
+// known if all trials have it, also those that are left out: it is unknown whether theirs is worse.
 func (c *Cell) newFigure(s *series, m *Measure) Figure {
 	f := Figure{Op: s.op, Name: m.Name, Limit: m.Limit, Measure: m, cell: c, known: true}
 	if m.Timed() {

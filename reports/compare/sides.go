@@ -187,8 +187,8 @@ func (s Subject) String() string { return s.Model + "/" + s.Engine + "/" + s.Pha
 // WholeLoad is the Op of the latencies of all operations of a phase together.
 const WholeLoad = "whole load"
 
-// trial is a phase in one trial. The verdict of the cell says what counts: times and counters if it is ok, only counters
-// if it is invalid, and of any other nothing.
+// trial is a phase in one trial. The verdict of the cell says what counts: times and counters if it is ok, only
+// counters if it is invalid, and of any other nothing.
 type trial struct {
 	side  int
 	run   *results.Run

@@ -330,8 +330,8 @@ func (s *Series) changesOfTimes() {
 	}
 }
 
-// search finds the changes of the figure that are unlikely to be chance and larger than its limit. The last 100 runs are
-// searched, which bounds the time that it takes. It returns false if too few runs have the figure.
+// search finds the changes of the figure that are unlikely to be chance and larger than its limit. The last 100 runs
+// are searched, which bounds the time that it takes. It returns false if too few runs have the figure.
 func (f *Figure) search(level float64) bool {
 	var at []int // the runs that have it
 	var logs []float64

@@ -242,8 +242,8 @@ func (l *Load) why() string {
 	return fmt.Sprintf("fewer %s: %s, others %s.", properties[found].noun, span(first, found), span(rest, found))
 }
 
-// but names the first two metrics in which another model needs less than half of what one of the first needs, and how much of the
-// load the first do not support.
+// but names the first two metrics in which another model needs less than half of what one of the first needs, and how
+// much of the load the first do not support.
 func (l *Load) but() (said []string) {
 	ranked := l.ranked()
 	first := ranked[:l.First]
