@@ -86,13 +86,10 @@ func noticesOf(r *results.Run, n Names) (all []*notice) {
 	for _, same := range results.Grouped(said, func(o *notice) kind {
 		return kind{results.Key{Phase: o.phase}, o.verdict, o.Code, o.few && o.verdict != results.OK}
 	}) {
-		one, text := same[0], same[0].Doubt.String()
-		for _, op := range one.Ops {
-			one.count += op.Count
-		}
-		for _, o := range same[1:] {
+		one := &notice{Doubt: same[0].Doubt, verdict: same[0].verdict, phase: same[0].phase, few: true}
+		for _, o := range same {
 			one.few, one.cells = one.few && o.few, append(one.cells, o.cells...)
-			one.differs = one.differs || o.Doubt.String() != text
+			one.differs = one.differs || o.Doubt.String() != one.Doubt.String()
 			for _, op := range o.Ops {
 				one.count += op.Count
 			}

@@ -175,15 +175,9 @@ func addCharts(d *document.Document, s *Source) {
 				"is a time in which no operation succeeded.",
 		})
 	}
-	order := func(s document.Section) int {
-		switch {
-		case !s.Fold:
-			return 0
-		case s.Open:
-			return 1
-		}
-		return 2
-	}
 	d.Sections = append(own, d.Sections...)
-	slices.SortStableFunc(d.Sections, func(a, b document.Section) int { return order(a) - order(b) })
+	order := map[[2]bool]int{{true, true}: 1, {true, false}: 2} // by Fold and Open
+	slices.SortStableFunc(d.Sections, func(a, b document.Section) int {
+		return order[[2]bool{a.Fold, a.Open}] - order[[2]bool{b.Fold, b.Open}]
+	})
 }

@@ -47,27 +47,19 @@ func (s *Writer) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	text := append(s.rest, b...)
-	whole := len(text) - begun(text)
+	whole, last := len(text), len(text)-1
+	for last > 0 && whole-last < utf8.UTFMax && !utf8.RuneStart(text[last]) {
+		last--
+	}
+	if whole > 0 && (!utf8.FullRune(text[last:]) || text[last] == '\r') { // there may be a \n
+		whole = last
+	}
 	s.rest = append([]byte(nil), text[whole:]...)
 	if _, err := io.WriteString(s.out, Printable(string(text[:whole]))); err != nil {
 		s.err = cmp.Or(s.err, err)
 		return 0, err
 	}
 	return len(b), nil
-}
-
-// begun is how many bytes at the end of text are the beginning of a character, or of a line's
-// end (\r before \n).
-func begun(text []byte) int {
-	for n := 1; n <= min(len(text), utf8.UTFMax-1); n++ {
-		if at := text[len(text)-n:]; utf8.RuneStart(at[0]) {
-			if !utf8.FullRune(at) || n == 1 && at[0] == '\r' {
-				return n
-			}
-			return 0
-		}
-	}
-	return 0
 }
 
 // Printable writes characters that a terminal must not get as escapes. Line feeds and tabs stay.
@@ -95,9 +87,6 @@ func Printable(text string) string {
 func harmful(r rune) bool {
 	return r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
-
-// redraw overwrites the line that the cursor is in.
-func redraw(w io.Writer, line string) { fmt.Fprint(raw(w), "\r\x1b[K", Printable(line)) }
 
 // raw is where w writes to without escapes.
 func raw(w io.Writer) io.Writer {
@@ -159,6 +148,9 @@ func Table(w io.Writer, head []string, rows [][]string) {
 	fmt.Fprint(w, words.Table(append([][]string{head}, rows...), len(head), Wanted(w)))
 }
 
+// clearLine clears the line that the cursor is in.
+const clearLine = "\r\x1b[K"
+
 // Bar is one line that is redrawn on a terminal.
 type Bar struct {
 	Out      io.Writer
@@ -176,14 +168,14 @@ func (b *Bar) Show(line string) {
 		return
 	}
 	cut := []rune(Printable(line))
-	redraw(b.Out, string(cut[:min(len(cut), max(Width(b.Out)-1, 0))]))
+	fmt.Fprint(raw(b.Out), clearLine, string(cut[:min(len(cut), max(Width(b.Out)-1, 0))]))
 	b.drawn = true
 }
 
 // Close takes the line off the terminal.
 func (b *Bar) Close() {
 	if b.drawn {
-		redraw(b.Out, "")
+		fmt.Fprint(raw(b.Out), clearLine)
 	}
 	b.drawn = false
 }
