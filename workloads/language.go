@@ -13,7 +13,6 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/mailbench/mailbench/schemas/strict"
-	"github.com/mailbench/mailbench/workloads/random"
 )
 
 // key is a key of the language. It is declared by the tags of a field:
@@ -163,8 +162,8 @@ func init() {
 		"times":      {text: "distribution", schema: ref("times"), read: (*decoder).sizes},
 		"rate":       {text: "rate, shape", schema: ref("shape"), read: (*decoder).rate},
 		"plain rate": {text: "rate", schema: ref("rate"), read: (*decoder).rate},
-		"choice":     {text: "choice", schema: ref("choice"), words: random.KeysNames[:3], read: (*decoder).choice},
-		"users":      {text: "choice", schema: ref("users"), words: random.KeysNames, read: (*decoder).choice},
+		"choice":     {text: "choice", schema: ref("choice"), words: choices[:3], read: (*decoder).choice},
+		"users":      {text: "choice", schema: ref("users"), words: choices, read: (*decoder).choice},
 		"arrivals": {
 			text: "word", schema: object{"enum": arrivalNames[:Closed]}, words: arrivalNames[:Closed], read: (*decoder).word,
 		},

@@ -3,6 +3,7 @@ package workloads
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -97,6 +98,49 @@ func TestOverrides(t *testing.T) {
 		if _, err := Bundled("quick", override); err == nil || err.Error() != want {
 			t.Errorf("--set %s:\n%v, want\n%s", override, err, want)
 		}
+	}
+}
+
+// TestDistributions: a distribution is read as it is written, and an error says what is meant.
+func TestDistributions(t *testing.T) {
+	for text, want := range map[string]random.Dist{
+		"8KB": random.Constant{Value: 8000}, "{constant: 1.5KB}": random.Constant{Value: 1500}, "{uniform: {min: 5, max: 5}}": random.Uniform{Low: 5, High: 5},
+		"{lognormal: {median: 5, p99: 5}}": random.Lognormal{Median: 5, P99: 5}, "{pareto: {min: 5, alpha: 1.2, max: 6}}": random.Pareto{Low: 5, Alpha: 1.2, High: 6},
+		"{zipf: {s: 1, max: 1}}": random.NewZipf(1, 1),
+	} {
+		if w, err := Bundled("quick", "mail.body="+text); err != nil || w.Mail.Body != want {
+			t.Errorf("%s: %v, %v", text, w, err)
+		}
+	}
+	for _, text := range []string{"{empirical: [[512, 0], [2KB, 0.235], [2MB, 1]]}", "{empirical: [[1, 0], [1, 0.7], [2, 0.7], [2, 1]]}"} {
+		if w, err := Bundled("quick", "mail.body="+text); err != nil || fmt.Sprint(w.Mail.Body) != text {
+			t.Errorf("%s: %v, %v", text, w, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"{lognorml: {median: 1, p99: 2}}":  `did you mean "lognormal"`,
+		"[1]":                              "mail.body must be one distribution, found a list; expected a size such as 8KB or one of constant, uniform",
+		"{uniform: {min: 1, mx: 2}}":       `unknown key "mx" in uniform of mail.body; did you mean "max"`,
+		"{uniform: {min: 1}}":              "uniform of mail.body has no max; expected min and max",
+		"{uniform: {min: 3, max: 2}}":      "max of mail.body must be at least 3, found 2",
+		"{lognormal: {median: 0, p99: 2}}": "median of mail.body must be at least 1, found 0",
+		"{zipf: {s: 0, max: 2}}":           "s of mail.body must be a number from 0.01 to 20",
+		"{zipf: {s: 1, max: 2MB}}":         "max of mail.body must be at most 1000000, found 2MB",
+		"{empirical: [[1, 0.5], [2, 1]]}":  "points of mail.body must go from fraction 0 to fraction 1, found 0.5 to 1",
+		"{empirical: [[2, 0], [1, 1]]}":    "points of mail.body must ascend in size, from 1 on, and fraction; found [1, 1]",
+		"60MB":                             "mail.body must be from 0 to 50MB, found 60MB",
+	} {
+		if _, err := Bundled("quick", "mail.body="+text); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v; want %s", text, err, want)
+		}
+	}
+	w, err := Bundled("user-sessions", "phases.measure.streams=[{clients: 1, mix: {list: 1}, think_time: {uniform: {min: 0s, max: 2s}}}]")
+	if err != nil || w.Phases[len(w.Phases)-1].Streams[0].Think != (random.Uniform{High: 2e9}) {
+		t.Errorf("times: %v", err)
+	}
+	_, err = Bundled("user-sessions", "phases.measure.streams=[{clients: 1, mix: {list: 1}, think_time: {zipf: {s: 1, max: 5}}}]")
+	if err == nil || !strings.Contains(err.Error(), "expected one of constant, uniform, lognormal, pareto, empirical") {
+		t.Errorf("times: %v", err)
 	}
 }
 

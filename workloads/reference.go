@@ -4,11 +4,11 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/mailbench/mailbench/schemas/words"
-	"github.com/mailbench/mailbench/workloads/random"
 )
 
 // guide is the text of the reference before its tables, and guideEnd the text after them.
@@ -67,15 +67,15 @@ func definitions() object {
 	defs["size"] = object{"type": []string{"integer", "string"}, "minimum": 0, "pattern": `^[0-9.]+ *([KMG]i?)?B?$`}
 	defs["time"] = text(`^([0-9.]+(ns|us|µs|ms|s|m|h))+$`)
 	defs["rate"] = text(`^[0-9.]+ *(/s|/min|/h)$`)
-	defs["sizes"] = distribution("size", random.Forms)
-	defs["times"] = distribution("time", random.TimeForms)
+	defs["sizes"] = distribution("size")
+	defs["times"] = distribution("time")
 	defs["shape"] = anyOf(ref("rate"), one(object{
 		"ramp": mapping(language["ramp"]), "burst": mapping(language["burst"]),
 		"steps": object{"type": "array", "items": ref("rate"), "minItems": 2, "maxItems": maxSteps},
 	}))
-	theta := fixed(object{"theta": object{"type": "number", "minimum": 0.01, "maximum": 20}})
+	theta := fixed(object{"theta": object{"type": "number", "minimum": 0.01, "maximum": maxExponent}})
 	popular := object{"uniform": fixed(object{}), "zipf": theta, "latest": theta}
-	defs["choice"] = anyOf(object{"enum": random.KeysNames[:3]}, one(popular))
+	defs["choice"] = anyOf(object{"enum": choices[:3]}, one(popular))
 	defs["users"] = anyOf(ref("choice"), object{"const": "largest"}, one(object{"largest": theta}))
 	mix, steps := object{}, object{"repeat": ref("repeat")}
 	for op := range Op(NumOps) {
@@ -154,22 +154,22 @@ func mapping(s section) object {
 }
 
 // distribution is the schema of a value, or of one of the distributions over it.
-func distribution(value string, forms []random.Form) object {
+func distribution(value string) object {
 	v := ref(value)
 	all := object{"constant": v, "empirical": object{"type": "array", "minItems": 2, "items": object{
 		"type": "array", "minItems": 2, "maxItems": 2,
 		"prefixItems": []object{v, {"type": "number", "minimum": 0, "maximum": 1}},
 	}}}
-	for _, f := range forms {
+	for _, one := range distributions {
 		properties, names := object{}, []string(nil)
-		for _, k := range f.Keys {
-			properties[k.Name], names = v, append(names, k.Name)
-			if k.Exponent {
-				properties[k.Name] = object{"type": "number", "minimum": 0.01}
+		for _, k := range one.keys {
+			properties[k.name], names = v, append(names, k.name)
+			if k.form == "exponent" {
+				properties[k.name] = object{"type": "number", "minimum": 0.01}
 			}
 		}
-		if len(names) > 0 {
-			all[f.Name] = fixed(properties, names...)
+		if len(names) > 0 && slices.Contains(distributionNames(value == "time"), one.name) {
+			all[one.name] = fixed(properties, names...)
 		}
 	}
 	return anyOf(v, one(all))

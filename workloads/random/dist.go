@@ -141,12 +141,10 @@ func (d Empirical) Mean() float64 {
 func (d Empirical) String() string {
 	points := make([]string, len(d))
 	for i, p := range d {
-		points[i] = fmt.Sprintf("[%s, %s]", p.Value, number(p.Fraction))
+		points[i] = fmt.Sprintf("[%s, %s]", p.Value, strconv.FormatFloat(p.Fraction, 'f', -1, 64))
 	}
 	return "{empirical: [" + strings.Join(points, ", ") + "]}"
 }
-
-func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
 // Size is a number of bytes, or a plain count.
 type Size = strict.Size
