@@ -53,13 +53,14 @@ func timeChart(title string, cs []*results.Cell, y document.Axis) document.Chart
 	}
 	at := 0.0
 	for _, c := range cs {
-		name := words.OneLine(c.Where())
+		name, trial := words.OneLine(c.Where()), ""
 		if c.Trial > 1 {
-			name += " #" + strconv.Itoa(c.Trial)
+			trial = "#" + strconv.Itoa(c.Trial)
+			name += " " + trial
 		}
 		const lettersWide = 54 // so many letters a chart is about wide
 		if float64(len(name)) > lettersWide*lasts(c)/ch.X.To {
-			name = ""
+			name = trial
 		}
 		ch.Marks = append(ch.Marks, document.Tick{At: at, Label: name})
 		if reports.LongestGap(c) != "" {
