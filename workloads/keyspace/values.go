@@ -50,18 +50,8 @@ type column struct {
 	of     *table
 	domain string // name and type: columns with the same have the same values
 	seed   uint64
-	kind   numbering
 	refers *column // the column whose values it has: Distinct of them or, if 0, of rows that are loaded before
 }
-
-// numbering says which number a value has among those of its column.
-type numbering uint8
-
-const (
-	byRow       numbering = iota // a value for each row, or one of the distinct ones, all of them in each partition
-	byPartition                  // one for each partition
-	changing                     // drawn for each row and version
-)
 
 // Sizes of values without a declaration, and numbers of rows and pages.
 const (
@@ -180,7 +170,7 @@ func (k *Keyspace) tables(w *workloads.Workload, largest int) map[string]*table 
 
 // column finds the rule for the values of a column of its own.
 func (k *Keyspace) column(t *table, c *schemas.Column, w *workloads.Workload) *column {
-	v := &column{Column: c, of: t, domain: c.Name + " " + c.Type.String(), kind: changing}
+	v := &column{Column: c, of: t, domain: c.Name + " " + c.Type.String()}
 	if said := w.Values[t.Name+"."+c.Name]; said != nil {
 		v.Values = *said
 	}
@@ -198,11 +188,6 @@ func (k *Keyspace) column(t *table, c *schemas.Column, w *workloads.Workload) *c
 	case slices.ContainsFunc(k.Schema.Patterns, shared):
 		v.Distinct = cmp.Or(v.Distinct, defaultDistinct)
 	}
-	if c.Role == schemas.Partition || c.Role == schemas.Static {
-		v.kind = byPartition
-	} else if c.Role == schemas.Clustering {
-		v.kind = byRow
-	}
 	v.Size = cmp.Or(v.Size, random.Dist(random.Constant{Value: t.sizes[c]}))
 	return v
 }
@@ -218,14 +203,17 @@ func (c *column) to(target *column) {
 	if partitions > 0 && target.Role == schemas.Partition {
 		among = partitions
 	}
-	c.refers, c.kind = target, byRow
-	switch {
-	case c.Role == schemas.Partition && c.of.partitions > 0:
-		c.kind = byPartition
-	case among == target.of.count:
-		return
+	if c.refers = target; c.byPartition() || among != target.of.count {
+		c.Distinct = min(among, cmp.Or(c.Distinct, among))
 	}
-	c.Distinct = min(among, cmp.Or(c.Distinct, among))
+}
+
+// byPartition reports whether all rows of a partition have one value.
+func (c *column) byPartition() bool {
+	if c.refers == nil {
+		return c.Role == schemas.Partition || c.Role == schemas.Static
+	}
+	return c.Role == schemas.Partition && c.of.partitions > 0
 }
 
 // args are the arguments of a pattern about row k.
@@ -304,21 +292,21 @@ func (c *column) sorted(a, b uint64) [2]uint64 {
 	return [2]uint64{a, b}
 }
 
-// number is the number of the column's value in row k. Version distinguishes the values that a row has one after
-// another.
+// number is the number of the column's value in row k, among those of the column. Version distinguishes the values that
+// a row has one after another. All distinct values are in each partition.
 func (c *column) number(k, version uint64) uint64 {
 	n, partitions := k, cmp.Or(c.of.partitions, math.MaxUint64)
 	switch to := c.refers; {
-	case c.kind == byPartition:
+	case c.byPartition():
 		n = k % partitions
-	case c.kind == changing:
+	case to == nil && c.Role == schemas.Plain:
 		n = hash(c.seed, k, version)
 	case c.Distinct > 0 && (c.Role != schemas.Partition || c.of.partitions == 0):
 		n = k%partitions + k/partitions
 	case to != nil && to.of.count < c.of.count: // tables grow together
 		n = k * to.of.count / c.of.count
 	}
-	if c.Access.Theta > 0 && c.kind != byPartition && (c.Distinct > 0 || c.refers != nil) {
+	if c.Access.Theta > 0 && !c.byPartition() && (c.Distinct > 0 || c.refers != nil) {
 		return c.choose(n+k, cmp.Or(c.Distinct, n+1))
 	} else if c.Distinct > 0 {
 		return n % c.Distinct
@@ -355,7 +343,7 @@ func (t *table) at(k uint64) time.Time {
 // a number, how many periods that is after 1970.
 func (c *column) value(k, version uint64) drivers.Value {
 	n, at, length := c.number(k, version), c.of.at(k), c.of.buckets[c.Column]
-	switch ofRow := c.Distinct == 0 && c.kind != byPartition; {
+	switch ofRow := c.Distinct == 0 && !c.byPartition(); {
 	case c.refers != nil:
 		return c.refers.value(n, 0)
 	case length > 0:
