@@ -104,13 +104,12 @@ func NewCensus(ctx context.Context, w *workloads.Workload) (*Census, error) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		folders := 0
-		switch {
-		case !p.Shared:
+		folders := 1
+		if !p.Shared {
 			r.Seed(w.Seed, streamUser, uint64(u))
 			folders = int(min(max(1, p.Folders.Draw(&r)), workloads.MaxFolders))
-		case u == 0:
-			folders = 1
+		} else if u > 0 {
+			folders = 0
 		}
 		for f := range folders {
 			r.Seed(w.Seed, streamFolder+uint64(f)<<8, uint64(u))
@@ -222,7 +221,7 @@ type Segment struct {
 // ParseSegment reads I/N, part I of N. The part job/N has the number of a pod in a Kubernetes Indexed Job: Kubernetes
 // puts that number, from 0, into the environment variable jobVariable.
 func ParseSegment(text string) (s Segment, err error) {
-	const jobVariable = "JOB_COMPLETION_INDEX"
+	const mostSegments, jobVariable = 1000, "JOB_COMPLETION_INDEX"
 	index, of, _ := strings.Cut(text, "/")
 	i, errI := strconv.Atoi(index)
 	n, errN := strconv.Atoi(of)
@@ -236,8 +235,6 @@ func ParseSegment(text string) (s Segment, err error) {
 	}
 	return Segment{Index: i, Of: n}, nil
 }
-
-const mostSegments = 1000
 
 // Divides reports whether there are several segments.
 func (s Segment) Divides() bool { return s.Of > 1 }
@@ -285,25 +282,24 @@ func (c *Census) OfSegment(s Segment) *Census {
 	return &own
 }
 
-// of returns those operations of a stream that belong to the segment's users.
-func (s Segment) of(all Stream, users int) Stream {
-	if !s.Divides() {
+// own returns those operations of a stream that belong to the segment's users.
+func (c *Census) own(all Stream) Stream {
+	if !c.Divides() {
 		return all
 	}
-	return &ownStream{Stream: all, segment: s, users: users}
+	return &ownStream{all, c}
 }
 
 // ownStream is the operations of one segment.
 type ownStream struct {
 	Stream
-	segment Segment
-	users   int
+	*Census
 }
 
 // Next implements Stream.
 func (s *ownStream) Next(now time.Duration, o *Operation) (due time.Duration, ok bool) {
 	due, ok = s.Stream.Next(now, o)
-	for ok && !s.segment.Has(o.User) {
+	for ok && !s.Has(o.User) {
 		due, ok = s.Stream.Next(now, o)
 	}
 	if !ok {
@@ -314,16 +310,16 @@ func (s *ownStream) Next(now time.Duration, o *Operation) (due time.Duration, ok
 	drawn := o.Recipients
 	o.Recipients = o.Recipients[:min(1, len(drawn))]
 	for i := 1; i < len(drawn); i++ {
-		u := drawn[i] - drawn[i]%s.segment.Of + s.segment.FirstUser()
-		for range s.users/s.segment.Of + 1 {
-			if u >= s.users {
-				u = s.segment.FirstUser()
+		u := drawn[i] - drawn[i]%s.Of + s.FirstUser()
+		for range s.Users()/s.Of + 1 {
+			if u >= s.Users() {
+				u = s.FirstUser()
 			}
 			if !slices.Contains(o.Recipients, u) {
 				o.Recipients = append(o.Recipients, u)
 				break
 			}
-			u += s.segment.Of
+			u += s.Of
 		}
 	}
 	return due, true

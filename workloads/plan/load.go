@@ -57,7 +57,7 @@ func (c *Census) LoadStream(ctx context.Context, has []uint64) (Stream, error) {
 	for i := len(l.heap)/2 - 1; i >= 0; i-- {
 		sift(l.heap, i, (*pending).before)
 	}
-	return c.Segment.of(l, c.Users()), nil
+	return c.own(l), nil
 }
 
 // advance draws when the folder's next message arrives: the least of m numbers

@@ -51,7 +51,7 @@ func StreamOf(w *workloads.Workload, p *workloads.Phase, c *Census) Stream {
 		one.Number, one.Stream, one.Duration, one.Operations = p.Number, i, p.Duration, p.Operations
 		s.parts = append(s.parts, part{Plan: New(w, &one, c), schedule: ScheduleOf(&one, w.Seed)})
 	}
-	return c.Segment.of(s, c.Users())
+	return c.own(s)
 }
 
 // merged is the streams of a phase, in the order in which their operations are scheduled. The lock
