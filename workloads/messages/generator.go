@@ -237,19 +237,14 @@ func text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 // rope is content made of slices of buffers and pools that other messages share,
 // so that 25 MB of generated mail take little memory. It implements mail.Content.
 type rope struct {
-	pieces []piece
+	pieces [][]byte
 	size   int64
-}
-
-type piece struct {
-	start int64 // offset in the rope
-	data  []byte
 }
 
 // add appends data, which must not change while the rope is used.
 func (r *rope) add(data []byte) {
 	if len(data) > 0 {
-		r.pieces = append(r.pieces, piece{r.size, data})
+		r.pieces = append(r.pieces, data)
 		r.size += int64(len(data))
 	}
 }
@@ -269,15 +264,15 @@ func (r *rope) Size() int64 { return r.size }
 
 // ReadAt implements io.ReaderAt.
 func (r *rope) ReadAt(p []byte, off int64) (n int, err error) {
-	i := sort.Search(len(r.pieces), func(i int) bool { return r.pieces[i].start > off }) - 1
-	for ; n < len(p); i++ {
-		at := off + int64(n)
-		if at >= r.size {
-			return n, io.EOF
-		}
-		n += copy(p[n:], r.pieces[i].data[at-r.pieces[i].start:])
+	for _, piece := range r.pieces {
+		skip := min(off, int64(len(piece)))
+		n += copy(p[n:], piece[skip:])
+		off -= skip
 	}
-	return n, nil
+	if n < len(p) {
+		err = io.EOF
+	}
+	return n, err
 }
 
 // Source is where messages come from. All workers share one.
