@@ -23,7 +23,6 @@ import (
 	"github.com/mailbench/mailbench/models/james"
 	"github.com/mailbench/mailbench/models/oracle"
 	"github.com/mailbench/mailbench/schemas"
-	"github.com/mailbench/mailbench/workloads/results"
 )
 
 func TestMain(m *testing.M) {

@@ -83,13 +83,10 @@ func (v *victim) due(c *results.Cell) (n int64) {
 		if p.Name != c.Phase {
 			continue
 		}
-		drawn, schedule := plan.New(v.workload, p, census), plan.ScheduleOf(p, v.workload.Seed)
 		var o plan.Operation
-		for at := uint64(0); ; at++ {
-			if _, ok := schedule.Next(); !ok {
-				return n
-			}
-			if drawn.Next(at, &o); c.Ops[o.Op.String()].Support != results.NotOffered {
+		stream := plan.StreamOf(v.workload, p, census)
+		for _, ok := stream.Next(0, &o); ok; _, ok = stream.Next(0, &o) {
+			if c.Ops[o.Op.String()].Support != results.NotOffered {
 				n++
 			}
 		}

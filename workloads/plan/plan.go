@@ -1,6 +1,6 @@
 // Package plan is what a workload comes to, operation by operation: the population drawn from
 // the seed (Census), the order of its load (LoadStream), when operations are scheduled
-// (Schedule), and what operation n is (Plan). A Stream puts them together for a phase; a Segment
+// (schedule), and what operation n is (Plan). A Stream puts them together for a phase; a Segment
 // is the part of one load generator. All of it is drawn from (seed, n), so a run replays exactly.
 // It reads no clock and knows no store.
 package plan

@@ -41,7 +41,7 @@ func TestPlanReplays(t *testing.T) {
 		a, _ := next()
 		fmt.Fprintf(&b, "load %d user %d folder %d %s\n", a.N, a.User, a.Folder, a.Date.Format(time.RFC3339Nano))
 	}
-	for _, s := range []*Schedule{ScheduleOf((&workloads.Phase{Rate: workloads.Rate{Count: 3, Per: time.Second}}), 1), ScheduleOf((&workloads.Phase{Arrivals: workloads.Poisson, Rate: workloads.Rate{Count: 3, Per: time.Second}}), 1)} {
+	for _, s := range []*scheduled{scheduleOf((&workloads.Phase{Rate: workloads.Rate{Count: 3, Per: time.Second}}), 1), scheduleOf((&workloads.Phase{Arrivals: workloads.Poisson, Rate: workloads.Rate{Count: 3, Per: time.Second}}), 1)} {
 		for range 4 {
 			due, _ := s.Next()
 			fmt.Fprintf(&b, "due %d\n", due)
@@ -180,7 +180,7 @@ func TestWindow(t *testing.T) {
 func TestPlanAllocatesNothing(t *testing.T) {
 	w := bundledForTest(t, "quick")
 	p := New(w, &w.Phases[3], censusOf(t, w))
-	s := ScheduleOf(&w.Phases[3], w.Seed)
+	s := scheduleOf(&w.Phases[3], w.Seed)
 	op := Operation{Recipients: make([]int, 0, 5)}
 	n := uint64(0)
 	if a := testing.AllocsPerRun(1000, func() {
@@ -217,7 +217,7 @@ func TestTrialsDrawDifferently(t *testing.T) {
 	due := map[time.Duration]bool{}
 	for _, p := range []workloads.Phase{{}, {Number: 1}, {Number: 2}} {
 		p.Arrivals, p.Rate = workloads.Poisson, workloads.Rate{Count: 1, Per: time.Second}
-		first, _ := ScheduleOf(&p, 1).Next()
+		first, _ := scheduleOf(&p, 1).Next()
 		due[first] = true
 	}
 	if len(due) != 3 {
@@ -225,9 +225,26 @@ func TestTrialsDrawDifferently(t *testing.T) {
 	}
 }
 
+// scheduled goes through the scheduled starts of a phase.
+type scheduled struct {
+	schedule
+	plan Plan
+	n    uint64
+}
+
+func scheduleOf(p *workloads.Phase, seed uint64) *scheduled {
+	return &scheduled{plan: Plan{phase: *p, seed: seed, stream: streamOf(p)}}
+}
+
+// Next returns the next start.
+func (s *scheduled) Next() (due time.Duration, ok bool) {
+	s.n++
+	return s.start(&s.plan, s.n-1)
+}
+
 func TestConstantSchedule(t *testing.T) {
 	p := workloads.Phase{Rate: workloads.Rate{Count: 3, Per: time.Second}, Duration: 1000 * time.Second}
-	s := ScheduleOf(&p, 1)
+	s := scheduleOf(&p, 1)
 	for n := range 3000 {
 		due, ok := s.Next()
 		if want := time.Duration(n) * time.Second / 3; !ok || due != want {
@@ -238,17 +255,14 @@ func TestConstantSchedule(t *testing.T) {
 		t.Errorf("an operation is due at %v, at the end of the phase", due)
 	}
 	p = workloads.Phase{Rate: workloads.Rate{Count: 1, Per: time.Second}, Operations: 2}
-	s = ScheduleOf(&p, 1)
+	s = scheduleOf(&p, 1)
 	s.Next()
 	s.Next()
 	if _, ok := s.Next(); ok {
 		t.Error("a third operation of two")
 	}
-	if ScheduleOf((&workloads.Phase{Arrivals: workloads.Closed, Clients: 1}), 1) != nil {
-		t.Error("a closed loop has a schedule")
-	}
 	// A rate whose products pass 64 bits.
-	s = ScheduleOf((&workloads.Phase{Rate: workloads.Rate{Count: 99_999_999, Per: 999_999_937}}), 1)
+	s = scheduleOf((&workloads.Phase{Rate: workloads.Rate{Count: 99_999_999, Per: 999_999_937}}), 1)
 	s.n = 1 << 55
 	if due, ok := s.Next(); !ok || due < 0 {
 		t.Errorf("operation 2^55 is due at %v, %t", due, ok)
@@ -259,7 +273,7 @@ func TestConstantSchedule(t *testing.T) {
 // correlated, and go below half the mean as often as 1-e^-½.
 func TestPoissonSchedule(t *testing.T) {
 	const n, mean = 100_000, 1e6 // nanoseconds
-	s := ScheduleOf((&workloads.Phase{Arrivals: workloads.Poisson, Rate: workloads.Rate{Count: 1000, Per: time.Second}, Operations: n}), 7)
+	s := scheduleOf((&workloads.Phase{Arrivals: workloads.Poisson, Rate: workloads.Rate{Count: 1000, Per: time.Second}, Operations: n}), 7)
 	var gaps []float64
 	last := time.Duration(0)
 	for {
@@ -325,7 +339,7 @@ func BenchmarkPick(b *testing.B) {
 func BenchmarkSchedule(b *testing.B) {
 	for _, a := range []workloads.Arrivals{workloads.Constant, workloads.Poisson} {
 		b.Run(a.String(), func(b *testing.B) {
-			s := ScheduleOf((&workloads.Phase{Arrivals: a, Rate: workloads.Rate{Count: 20_000, Per: time.Second}}), 1)
+			s := scheduleOf((&workloads.Phase{Arrivals: a, Rate: workloads.Rate{Count: 20_000, Per: time.Second}}), 1)
 			for b.Loop() {
 				s.Next()
 			}

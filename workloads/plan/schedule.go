@@ -10,19 +10,10 @@ import (
 	"github.com/mailbench/mailbench/workloads/random"
 )
 
-// Schedule has the scheduled starts of the operations of an open loop. It neither
-// sleeps nor looks at a clock: it is a pure function of the phase and the seed.
-// One goroutine uses it.
-type Schedule struct {
-	phase workloads.Phase
-	n     uint64 // number of the next operation
-
-	// A Poisson process: the gaps between operations are exponentially distributed and independent of
-	// each other. Gap n is drawn from (seed, n), and the gaps of other phases are others.
-	seed, stream uint64
-
-	mean float64 // of the gaps, in nanoseconds; 1 for a rate with a shape
-	sum  float64 // of all gaps so far; a float64 holds whole nanoseconds up to 104 days
+// schedule is how far a stream is in its schedule, which is a pure function of phase and seed. It neither sleeps nor
+// looks at a clock.
+type schedule struct {
+	sum float64 // of all gaps of a Poisson process so far; a float64 holds whole nanoseconds up to 104 days
 
 	// A rate with a shape.
 	at     int           // index of the piece
@@ -30,66 +21,58 @@ type Schedule struct {
 	before float64       // operations due before the piece
 }
 
-// ScheduleOf returns the phase's schedule from its first operation. A closed
-// loop has none: nil.
-func ScheduleOf(p *workloads.Phase, seed uint64) *Schedule {
-	if p.Arrivals == workloads.Closed && p.Replay == nil {
-		return nil
-	}
-	s := &Schedule{phase: *p, seed: seed, stream: streamArrivals + streamOf(p)<<8, mean: 1}
-	if p.Shape == nil {
-		s.mean = 1e9 / p.Rate.PerSecond()
-	}
-	return s
-}
-
 // streamOf is a number that no other stream of any phase has.
 func streamOf(p *workloads.Phase) uint64 { return uint64(p.Number) | uint64(p.Stream)<<32 }
 
-// Next returns when the next operation (0, 1, 2 …) is scheduled after the start
-// of the phase; ok is false when the phase has no more.
-func (s *Schedule) Next() (due time.Duration, ok bool) {
-	p := &s.phase
-	if p.Operations > 0 && s.n >= p.Operations {
+// start returns when operation n (0, 1, 2 … in that order) is scheduled after the start of the phase; ok is false when
+// the phase has no more.
+func (s *schedule) start(plan *Plan, n uint64) (due time.Duration, ok bool) {
+	p := &plan.phase
+	if p.Operations > 0 && n >= p.Operations {
 		return 0, false
 	}
-	at, poisson := float64(s.n), p.Arrivals == workloads.Poisson
+	at, poisson := float64(n), p.Arrivals == workloads.Poisson
 	if poisson {
+		// The gaps between operations are exponentially distributed and independent of each other. Gap n is drawn from
+		// (seed, n), and the gaps of other phases are others.
+		mean := 1.0 // of a rate with a shape
+		if p.Shape == nil {
+			mean = 1e9 / p.Rate.PerSecond()
+		}
 		var r random.Rand
-		r.Seed(s.seed, s.stream, s.n)
-		s.sum += s.mean * r.Exp()
+		r.Seed(plan.seed, streamArrivals+plan.stream<<8, n)
+		s.sum += mean * r.Exp()
 		at = s.sum
 	}
 	switch {
 	case p.Replay != nil:
-		due, ok = p.Replay.Source.(Recorded).Due(s.n, p.Replay.Speed)
+		due, ok = p.Replay.Source.(Recorded).Due(n, p.Replay.Speed)
 	case p.Shape != nil:
-		due, ok = s.when(at), true
+		due, ok = s.when(p.Shape, at), true
 	case poisson:
 		due, ok = time.Duration(at), true
 	default: // n/rate, computed for each n, so that no errors add up
-		hi, lo := bits.Mul64(s.n, uint64(p.Rate.Per))
+		hi, lo := bits.Mul64(n, uint64(p.Rate.Per))
 		if ok = hi < p.Rate.Count; ok { // else it does not fit in 64 bits
-			n, _ := bits.Div64(hi, lo, p.Rate.Count)
-			due, ok = time.Duration(n), n <= math.MaxInt64
+			quotient, _ := bits.Div64(hi, lo, p.Rate.Count)
+			due, ok = time.Duration(quotient), quotient <= math.MaxInt64
 		}
 	}
 	if !ok || p.Duration > 0 && due >= p.Duration {
 		return 0, false
 	}
-	s.n++
 	return due, true
 }
 
 // when returns when n operations were scheduled by a rate with a shape: where the rate's integral comes to n. n does
 // not decrease.
-func (s *Schedule) when(n float64) time.Duration {
+func (s *schedule) when(shape workloads.Shape, n float64) time.Duration {
 	for {
-		p := &s.phase.Shape[s.at]
+		p := &shape[s.at]
 		if all := p.All(); n >= s.before+all {
 			s.before += all
 			s.began += p.Length
-			s.at = (s.at + 1) % len(s.phase.Shape)
+			s.at = (s.at + 1) % len(shape)
 			continue
 		}
 		// The rate's integral comes to left at seconds. This form of the solution does not lose digits where the slope

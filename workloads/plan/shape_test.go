@@ -74,7 +74,7 @@ func TestShapes(t *testing.T) {
 			for _, a := range []workloads.Arrivals{workloads.Constant, workloads.Poisson} {
 				p := c.phase
 				p.Arrivals = a
-				s, n, last := ScheduleOf(&p, 3), 0.0, time.Duration(0)
+				s, n, last := scheduleOf(&p, 3), 0.0, time.Duration(0)
 				for due, ok := s.Next(); ok; due, ok = s.Next() {
 					if due < last || due >= 40*time.Second {
 						t.Fatalf("%s: due at %v after %v", a, due, last)
@@ -99,7 +99,7 @@ func TestShapes(t *testing.T) {
 func TestShapedPoissonIsPoisson(t *testing.T) {
 	p := shapesForTest(t)["ramp up"].phase
 	p.Arrivals = workloads.Poisson
-	s, last, n, short, squares := ScheduleOf(&p, 5), 0.0, 0, 0, 0.0
+	s, last, n, short, squares := scheduleOf(&p, 5), 0.0, 0, 0, 0.0
 	for due, ok := s.Next(); ok; due, ok = s.Next() {
 		at := p.Shape.Count(due)
 		gap := at - last
@@ -124,9 +124,9 @@ func TestShapeRepeats(t *testing.T) {
 	if got := s.Count(5 * time.Second); math.Abs(got-250) > 1e-9 {
 		t.Errorf("%g operations in 5 s, want 250", got)
 	}
-	c := Schedule{phase: workloads.Phase{Shape: s}}
+	var c schedule
 	for n := 0.0; n < 1000; n += 7.3 {
-		if back := s.Count(c.when(n)); math.Abs(back-n) > 1e-5 {
+		if back := s.Count(c.when(s, n)); math.Abs(back-n) > 1e-5 {
 			t.Errorf("operation %g is due when there were %g", n, back)
 		}
 	}

@@ -49,7 +49,7 @@ func StreamOf(w *workloads.Workload, p *workloads.Phase, c *Census) Stream {
 	}
 	for i, one := range streams {
 		one.Number, one.Stream, one.Duration, one.Operations = p.Number, i, p.Duration, p.Operations
-		s.parts = append(s.parts, part{Plan: New(w, &one, c), schedule: ScheduleOf(&one, w.Seed)})
+		s.parts = append(s.parts, part{Plan: New(w, &one, c)})
 	}
 	return c.own(s)
 }
@@ -70,7 +70,7 @@ type merged struct {
 // part is one stream.
 type part struct {
 	*Plan
-	schedule *Schedule // nil: closed loop
+	schedule // of an open loop
 
 	next   uint64        // number of the next operation, or of the next session
 	due    time.Duration // when next is scheduled, if ahead
@@ -116,7 +116,7 @@ func (s *merged) Next(now time.Duration, o *Operation) (due time.Duration, ok bo
 func (p *part) head() (due time.Duration, ok bool) {
 	for {
 		if !p.ahead {
-			p.due, p.ahead = p.schedule.Next()
+			p.due, p.ahead = p.start(p.Plan, p.next)
 		}
 		switch {
 		case p.session == nil:

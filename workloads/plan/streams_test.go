@@ -172,7 +172,7 @@ func TestConstantRateIsShared(t *testing.T) {
 	const operations, workers = 300_000, 4
 	w := read(t, several)
 	p := workloads.Phase{Kind: workloads.Measure, Arrivals: workloads.Constant, Rate: workloads.RateOf(3), Operations: operations, Mix: workloads.Mix{workloads.List: 1}}
-	s, schedule := StreamOf(w, &p, censusOf(t, w)), ScheduleOf(&p, w.Seed)
+	s, schedule := StreamOf(w, &p, censusOf(t, w)), scheduleOf(&p, w.Seed)
 	if s.Span() != 0 {
 		t.Errorf("a span of %v before the first operation", s.Span())
 	}
