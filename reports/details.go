@@ -76,7 +76,7 @@ func (v *run) latencies(cells []*results.Cell) document.Section {
 	}
 	for _, c := range cells {
 		if gap := LongestGap(c); gap != "" {
-			section.Note(document.Warn, v.names.Of(c), gap)
+			section.Note(document.Warn, v.names.Of(c.Key), gap)
 		}
 	}
 	return section
@@ -203,7 +203,7 @@ func (v *run) thresholds() document.Section {
 	for c := range v.All {
 		for _, a := range c.Objectives {
 			said := document.Styled(attained[a.Verdict], style[a.Verdict])
-			row := t.Add(a.Objective+" "+a.Bound, v.names.Of(c), c.Where(), a.Shown, said)
+			row := t.Add(a.Objective+" "+a.Bound, v.names.Of(c.Key), c.Where(), a.Shown, said)
 			if a.Verdict == results.Unclear {
 				row.Remark = a.Text
 			}
@@ -231,7 +231,7 @@ func (v *run) interrupted() document.Section {
 	for c := range v.All {
 		for _, s := range c.Interrupted {
 			group := fmt.Sprintf("%s: %s of %s", c.Where(), s.Op, words.Plural(s.Messages, "message"))
-			t.Add(group, v.names.Of(c), s.Writes, s.Places, s.None, s.Some, s.All, s.Twice, s.Lost).Remark = s.FaultsText()
+			t.Add(group, v.names.Of(c.Key), s.Writes, s.Places, s.None, s.Some, s.All, s.Twice, s.Lost).Remark = s.FaultsText()
 		}
 	}
 	slices.SortStableFunc(t.Rows, func(a, b document.Row) int { return strings.Compare(a.Group, b.Group) })
@@ -284,6 +284,7 @@ func remarks(r *trials.Row) (all []string) {
 	note(cost.Retries > 0, "%s retries per operation", words.Amount(cost.Retries))
 	note(cost.Throttled > 0, "throttled %s times per operation, waited %s", words.Amount(cost.Throttled),
 		words.Duration(cost.Backoff))
+	const errorsShown = 2
 	for _, e := range o.Errors[:min(len(o.Errors), errorsShown)] {
 		note(true, "%d× %s", e.Count, e.Text)
 	}
@@ -294,9 +295,6 @@ func remarks(r *trials.Row) (all []string) {
 	note(r.Counted < r.Trials, "values of %d of %d trials", r.Counted, r.Trials)
 	return all
 }
-
-// errorsShown is how many texts of errors are shown next to the figures.
-const errorsShown = 2
 
 // streams are the latencies of each stream of a phase that runs several at once.
 func (v *run) streams(cells []*results.Cell) (all []document.Section) {

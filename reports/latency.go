@@ -134,8 +134,15 @@ func percentileOf(row *trials.Row, p float64) document.Cell {
 // slowest is the longest latency of an operation.
 func slowest(o *results.Op) float64 { return float64(o.OK().Max) }
 
-// noteOfDoubt adds a note that also explains cells of percentileOf that are approximate or not known.
-func noteOfDoubt(s *document.Section, note, why string) {
+// noteTimes adds a note that says what a latency is, and explains marks and cells of percentileOf.
+func noteTimes(s *document.Section, l *ranking.Load, why string) {
+	note := "ms from scheduled start"
+	if l.Cell.Arrivals == "closed" {
+		note = "ms from start to end"
+	}
+	if s.Table.Has("°") {
+		note += "; ° like *, returns fewer fields"
+	}
 	if s.Table.Has("~") {
 		note += "; ~ rough: " + why
 	}
@@ -192,11 +199,7 @@ func (v *run) operations(loads []*ranking.Load) document.Section {
 		}
 	}
 	s := document.Section{ID: "operations", Title: "Operation", Table: t}
-	note := latencyNote(loads[0])
-	if t.Has("°") {
-		note += "; ° like *, returns fewer fields"
-	}
-	noteOfDoubt(&s, note, fmt.Sprintf("under %d ops, measure longer", results.EnoughFor(0.99)))
+	noteTimes(&s, loads[0], fmt.Sprintf("under %d ops, measure longer", results.EnoughFor(0.99)))
 	return s
 }
 
@@ -209,14 +212,6 @@ func together(loads []*ranking.Load) *ranking.Load {
 		m.NotRanked, one.Models = "engines are not ranked", append(one.Models, &m)
 	}
 	return &one
-}
-
-// latencyNote says what a latency is.
-func latencyNote(l *ranking.Load) string {
-	if l.Cell.Arrivals == "closed" {
-		return "ms from start to end"
-	}
-	return "ms from scheduled start"
 }
 
 // unsupported are the operations that not all models support.
@@ -301,7 +296,7 @@ func (v *run) alone(l *ranking.Load) document.Section {
 		t.Add("", row...)
 	}
 	section := document.Section{ID: "operations", Title: "Operation", Table: t}
-	noteOfDoubt(&section, "in the order of % of load; "+latencyNote(l),
+	noteTimes(&section, l,
 		fmt.Sprintf("under %d operations for p50, %d for p90, %d for p99",
 			results.EnoughFor(0.5), results.EnoughFor(0.9), results.EnoughFor(0.99))+": measure longer")
 	return section

@@ -6,6 +6,7 @@ package reports
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -142,7 +143,8 @@ func (v *run) alerts() document.Section {
 	}
 	for i := range v.Audits {
 		a := &v.Audits[i]
-		who, lead, style := v.names.ofTrial(a.Model, a.Engine, a.Trial), "Verified", document.Plain
+		who := v.names.Of(results.Key{Model: a.Model, Engine: a.Engine, Trial: a.Trial})
+		lead, style := "Verified", document.Plain
 		if a.Point != "" {
 			who += " at " + a.Point
 		}
@@ -251,6 +253,83 @@ func (v *run) setup() document.Section {
 	return s
 }
 
+// AuditSummary says what the audit found, the worst first.
+func AuditSummary(a *results.Audit) string {
+	var parts []string
+	add := func(n int64, what string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, what))
+		}
+	}
+	if a.Fault != "" {
+		parts = append(parts, "UNKNOWN LOSSES: "+a.Fault)
+		if a.Delivered == 0 {
+			return parts[0]
+		}
+	}
+	add(a.Lost, "LOST")
+	add(a.Corrupt, "CORRUPT")
+	add(a.Resurrected, "deleted but still there")
+	add(a.BadUIDs, "UIDs given twice or out of order")
+	switch {
+	case a.Error != "":
+		parts = append(parts, fmt.Sprintf("INTERRUPTED after %d of %d deliveries: %s", a.Verified, a.Delivered, a.Error))
+	case len(parts) == 0 && a.Unread == 0:
+		parts = append(parts, "nothing lost")
+		fallthrough
+	default:
+		parts = append(parts, fmt.Sprintf("%d of %d deliveries verified", a.Verified, a.Delivered))
+	}
+	parts = append(parts, fmt.Sprintf("%d deleted", a.Deleted))
+	add(a.Unknown, "of unknown outcome")
+	add(a.Unread, "could not be read")
+	add(a.Dangling, "broken references")
+	add(a.Duplicated, "duplicated")
+	add(a.BrokenBodies, "broken bodies")
+	if a.CounterDrift > 0 {
+		drift := "COUNTER DRIFT of %d in all"
+		if !a.Exact {
+			drift = "counter drift of %d in all"
+		}
+		parts = append(parts, fmt.Sprintf(drift, a.CounterDrift))
+	}
+	if a.Dangling+a.BrokenBodies+a.CounterDrift > 0 && (a.Interrupted || !a.Exact) { // so they are not wrong
+		parts = append(parts, "as operations were interrupted, or have an unknown outcome")
+	}
+	add(a.Unreferenced, "orphaned")
+	add(a.InterruptedBlobs, "interrupted blob writes")
+	add(a.Purgeable, "purgeable")
+	return strings.Join(parts, ", ")
+}
+
+// enginesIn names the engines of the measured phases with their versions, what an acknowledged write survives, and
+// their settings: the most important ones, or all but those of servers.
+func enginesIn(r *results.Run, all bool) []string {
+	measured := r.Select(func(c *results.Cell) bool { return c.Engines != nil && c.Measured() })
+	engines := results.Distinct(measured, func(c *results.Cell) string {
+		parts := []string{strings.TrimSpace(c.Engine + " " + strings.TrimPrefix(c.Engines.Version, c.Engine+" "))}
+		if c.Durability != "" {
+			parts = append(parts, "durability "+c.Durability)
+		}
+		important := []string{"replication", "consistency"}
+		for _, k := range slices.Concat(important, slices.Sorted(maps.Keys(c.Engines.Settings))) {
+			setting := k + " " + c.Engines.Settings[k]
+			shown := slices.Contains(important, k) || all && !strings.HasPrefix(k, "server_") && k != "durability"
+			if shown && c.Engines.Settings[k] != "" && !slices.Contains(parts, setting) {
+				parts = append(parts, setting)
+			}
+		}
+		return strings.Join(parts, ", ")
+	})
+	recorded := results.Distinct(measured, func(c *results.Cell) string { return c.Engine })
+	for _, name := range results.Distinct(r.Cells, func(c results.Cell) string { return c.Engine }) {
+		if !slices.Contains(recorded, name) {
+			engines = append(engines, name)
+		}
+	}
+	return engines
+}
+
 // LoadLine says how operations were started and which time is reported.
 func LoadLine(c *results.Cell) string {
 	switch {
@@ -294,13 +373,11 @@ func NamesIn(r *results.Run) (n Names) {
 	return n
 }
 
-func (n Names) Of(c *results.Cell) string { return n.ofTrial(c.Model, c.Engine, c.Trial) }
-
-// ofTrial is the name of a model on an engine in a trial; 0: in all of them.
-func (n Names) ofTrial(model, engine string, trial int) string {
-	name := n.Part(model, engine)
-	if n.trials && trial > 0 {
-		name += " #" + strconv.Itoa(trial)
+// Of is the name of a model on an engine in a trial; 0: in all of them.
+func (n Names) Of(k results.Key) string {
+	name := n.Part(k.Model, k.Engine)
+	if n.trials && k.Trial > 0 {
+		name += " #" + strconv.Itoa(k.Trial)
 	}
 	return name
 }

@@ -39,7 +39,7 @@ func (v *run) searches() (all []document.Section) {
 	var said []string
 	for i := range order {
 		s := &order[i]
-		who := v.names.ofTrial(s.Model, s.Engine, s.Trial)
+		who := v.names.Of(s.Key)
 		found, next, p50, p99, limit := "none", "-", "-", "-", document.Styled("no rate was found", document.Bad)
 		if f := s.Found; f != nil {
 			if limit.Text = f.Text; f.OK() {
@@ -76,7 +76,8 @@ func (v *run) searches() (all []document.Section) {
 func (v *run) steps(s *results.Search) document.Section {
 	section := document.Section{
 		ID: "search", Title: "Measured rates",
-		Lead: fmt.Sprintf("%s, phase %s, open loop, %s; latency of all scheduled operations", v.names.ofTrial(s.Model, s.Engine, s.Trial), s.Phase, s.Arrivals),
+		Lead: fmt.Sprintf("%s, phase %s, open loop, %s; latency of all scheduled operations",
+			v.names.Of(s.Key), s.Phase, s.Arrivals),
 		Table: &document.Table{Columns: []document.Column{
 			{Title: "ops/s"},
 			{Title: "achieved", Unit: "ops/s"},

@@ -21,9 +21,6 @@ import (
 
 var outcomes = [latency.NumOutcomes]string{"ok", "not_found", "failed", "unknown", "too_large", "dropped"}
 
-// kinds are the times that are shown.
-var kinds = []latency.Kind{latency.Latency, latency.Response, latency.Service, latency.Wait}
-
 // bounds are the upper bounds of the buckets in seconds: 1, 2 and 5 of each power of ten.
 var bounds = [...]float64{
 	1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100,
@@ -80,7 +77,7 @@ func (m *Metrics) Add(key results.Key, op func(int) string, ops []latency.Op) {
 			values := of(outcomes[out])
 			m.operations.WithLabelValues(values[:]...).Add(float64(n))
 		}
-		for _, kind := range kinds {
+		for _, kind := range []latency.Kind{latency.Latency, latency.Response, latency.Service, latency.Wait} {
 			h := m.times[of(kind.String())]
 			for bar := range ops[i].Times[kind].Buckets {
 				middle, n := float64(bar.From+bar.To)/2e9, uint64(bar.Count)

@@ -167,9 +167,6 @@ const (
 	marginTop, marginBottom = 12, 36
 )
 
-// numSeries is how many colors the style sheet has.
-const numSeries = 8
-
 // palette gives each name a color of its own, the same in all charts.
 type palette struct{ names []string }
 
@@ -178,7 +175,7 @@ func (p *palette) series(name string) int {
 	if at < 0 {
 		at, p.names = len(p.names), append(p.names, name)
 	}
-	return at % numSeries
+	return at % 8 // so many the style sheet has
 }
 
 // scale is an axis of a chart: where a value is, and its ticks, which are places.

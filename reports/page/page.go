@@ -5,9 +5,7 @@ package page
 import (
 	"bytes"
 	"cmp"
-	"embed"
 	"fmt"
-	"html/template"
 	"io"
 	"slices"
 	"strings"
@@ -17,9 +15,7 @@ import (
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/compare"
 	"github.com/mailbench/mailbench/reports/document"
-	"github.com/mailbench/mailbench/reports/glossary"
 	"github.com/mailbench/mailbench/reports/ranking"
-	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
@@ -63,46 +59,6 @@ func Write(w io.Writer, s Source) error {
 
 // Document writes a document as a page.
 func Document(w io.Writer, d *document.Document) error { return viewOf(d).write(w) }
-
-//go:embed *.tmpl
-var templateFiles embed.FS
-
-//go:embed style.css
-var style string
-
-var templates = template.Must(template.New("page").Funcs(template.FuncMap{
-	"span": func(seconds float64) string { return words.Duration(seconds * 1e9) },
-	"bytes": func(n int64) string {
-		if n < 0 {
-			return "unknown"
-		}
-		return words.Size(float64(n))
-	},
-	"command":    func(words []string) string { return shellquote.Join(words...) },
-	"mark":       func(c document.Cell) string { return document.Marks[c.Style] },
-	"operations": glossary.Operations, "columns": glossary.Columns,
-	"oneline": words.OneLine,
-	"px":      func(v float64) string { return fmt.Sprintf("%.1f", v) },
-	"style":   func() template.CSS { return template.CSS(style) },
-}).ParseFS(templateFiles, "*.tmpl"))
-
-func (v *view) write(w io.Writer) error {
-	v.After = slices.IndexFunc(v.Sections, func(s sectionView) bool { return s.Fold || s.Made != nil })
-	var text strings.Builder
-	if err := templates.ExecuteTemplate(&text, "page", v); err != nil {
-		return fmt.Errorf("make page: %w", err)
-	}
-	clean := strings.Map(func(r rune) rune {
-		if r != '\n' && words.Deceptive(r) {
-			return -1
-		}
-		return r
-	}, text.String())
-	if _, err := io.WriteString(w, clean); err != nil {
-		return fmt.Errorf("write page: %w", err)
-	}
-	return nil
-}
 
 // Source is a run and what a page shows of it.
 type Source struct {

@@ -63,8 +63,9 @@ func write(t testing.TB, s Source) string {
 
 // A style that has a look of its own is a class of the style sheet.
 func TestStyles(t *testing.T) {
+	page := write(t, sample(t))
 	for _, s := range []document.Style{document.Strong, document.Bad, document.Warn, document.Faint, document.Best} {
-		if !regexp.MustCompile(`\.` + string(s) + `\b`).MatchString(style) {
+		if !regexp.MustCompile(`\.` + string(s) + `\b`).MatchString(page) {
 			t.Errorf("the style sheet does not have the class %s", s)
 		}
 	}

@@ -1,12 +1,38 @@
 package page
 
 import (
+	"embed"
 	"fmt"
+	"html/template"
+	"io"
 	"math"
 	"slices"
+	"strings"
+
+	"github.com/kballard/go-shellquote"
 
 	"github.com/mailbench/mailbench/reports/document"
+	"github.com/mailbench/mailbench/reports/glossary"
+	"github.com/mailbench/mailbench/schemas/words"
 )
+
+//go:embed *.tmpl style.css
+var templateFiles embed.FS
+
+var templates = template.Must(template.New("page").Funcs(template.FuncMap{
+	"span": func(seconds float64) string { return words.Duration(seconds * 1e9) },
+	"bytes": func(n int64) string {
+		if n < 0 {
+			return "unknown"
+		}
+		return words.Size(float64(n))
+	},
+	"command":    func(words []string) string { return shellquote.Join(words...) },
+	"mark":       func(c document.Cell) string { return document.Marks[c.Style] },
+	"operations": glossary.Operations, "columns": glossary.Columns,
+	"oneline": words.OneLine,
+	"px":      func(v float64) string { return fmt.Sprintf("%.1f", v) },
+}).ParseFS(templateFiles, "*.tmpl", "style.css"))
 
 // view is a page: a document, with its sections as they are shown.
 type view struct {
@@ -59,6 +85,24 @@ func viewOf(d *document.Document) *view {
 		v.Sections = append(v.Sections, s)
 	}
 	return v
+}
+
+func (v *view) write(w io.Writer) error {
+	v.After = slices.IndexFunc(v.Sections, func(s sectionView) bool { return s.Fold || s.Made != nil })
+	var text strings.Builder
+	if err := templates.ExecuteTemplate(&text, "page", v); err != nil {
+		return fmt.Errorf("make page: %w", err)
+	}
+	clean := strings.Map(func(r rune) rune {
+		if r != '\n' && words.Deceptive(r) {
+			return -1
+		}
+		return r
+	}, text.String())
+	if _, err := io.WriteString(w, clean); err != nil {
+		return fmt.Errorf("write page: %w", err)
+	}
+	return nil
 }
 
 // rangeWidth is the width of the chart of ranges.
