@@ -3,7 +3,6 @@ package workloads
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -200,25 +199,17 @@ func init() {
 	}
 }
 
-// Complete returns the keys and values that --set may have after a text, up to the next part of a key. A key inside a
-// list, such as that of one stream of several, has no path.
+// Complete returns the keys and values that --set may have after a text, up to the next part of a key: KEY=, and
+// KEY=VALUE if the language lists the values. A key inside a list, such as that of one stream of several, has no path.
 func (known Known) Complete(w *Workload, typed string) (found []string) {
-	for _, path := range known.paths(w) {
-		if !strings.HasPrefix(path, typed) {
-			continue
-		}
-		if at := strings.IndexByte(path[len(typed):], '.'); at >= 0 {
-			path = path[:len(typed)+at+1]
-		}
-		if !slices.Contains(found, path) {
-			found = append(found, path)
+	offer := func(path string) {
+		if rest, ok := strings.CutPrefix(path, typed); ok {
+			if at := strings.IndexByte(rest, '.'); at >= 0 {
+				rest = rest[:at+1]
+			}
+			found = append(found, typed+rest)
 		}
 	}
-	return found
-}
-
-// paths are KEY= for each key that --set may change in a workload, and KEY=VALUE if the language lists the values.
-func (known Known) paths(w *Workload) (all []string) {
 	var below func(prefix string, s section)
 	below = func(prefix string, s section) {
 		for _, k := range s.keys {
@@ -229,13 +220,13 @@ func (known Known) paths(w *Workload) (all []string) {
 				below(name+".", language[f.below])
 			case k.form == "mix":
 				for _, op := range w.Patterns.Names() {
-					all = append(all, name+"."+op+"=")
+					offer(name + "." + op + "=")
 				}
 			default:
-				all = append(all, name+"=")
+				offer(name + "=")
 			}
 			for _, word := range f.words {
-				all = append(all, name+"="+word)
+				offer(name + "=" + word)
 			}
 		}
 	}
@@ -243,17 +234,18 @@ func (known Known) paths(w *Workload) (all []string) {
 	for i := range w.Phases {
 		below("phases."+w.Phases[i].Name+".", language[w.Phases[i].Kind.String()])
 	}
-	for _, engine := range slices.Sorted(maps.Keys(known.Engines)) {
-		for _, setting := range known.Engines[engine].Settings {
-			all = append(all, "engines."+engine+"."+setting+"=")
+	for engine, words := range known.Engines {
+		for _, setting := range words.Settings {
+			offer("engines." + engine + "." + setting + "=")
 		}
 	}
-	for _, model := range slices.Sorted(maps.Keys(known.Models)) {
-		for _, p := range known.Models[model] {
-			all = append(all, "models."+model+"."+p.Name+"=")
+	for model, parameters := range known.Models {
+		for _, p := range parameters {
+			offer("models." + model + "." + p.Name + "=")
 		}
 	}
-	return all
+	slices.Sort(found)
+	return slices.Compact(found)
 }
 
 // bounds are the bounds of a key that other packages know, too.

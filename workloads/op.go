@@ -193,9 +193,8 @@ func (d *decoder) mix(p *Phase, n *yaml.Node, where string) {
 		d.section(body, name+" in mix of "+where, &p.How[op], language["mix"].forOp(op))
 		p.Mix[op] = p.How[op].Weight
 	}
-	if p.Mix == (Mix{}) && len(d.Errs) == faults {
-		d.Fail(n, "mix of %s is all zero; at least one operation needs a weight, as in {%s: 50}", where, d.w.Patterns.Names()[0])
-	}
+	d.Check(p.Mix != (Mix{}) || len(d.Errs) > faults, n,
+		"mix of %s is all zero; at least one operation needs a weight, as in {%s: 50}", where, d.w.Patterns.Names()[0])
 }
 
 // session reads the steps of a session.
@@ -269,10 +268,7 @@ func (d *decoder) values(_ *key, n *yaml.Node, _ string) any {
 	for _, t := range d.Mapping(n, "values") {
 		for _, c := range d.Mapping(t.Value, "values."+t.Name) {
 			name := t.Name + "." + c.Name
-			if all[name] = (&Values{Pos: d.At(c.Key)}); c.Value.Kind != yaml.MappingNode {
-				d.Fail(c.Value, "values.%s must be a mapping such as {distinct: 5}, found %s", name, strict.Found(c.Value))
-				continue
-			}
+			all[name] = &Values{Pos: d.At(c.Key)}
 			d.section(c.Value, "values."+name, all[name], language["values"])
 		}
 	}

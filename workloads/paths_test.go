@@ -12,7 +12,18 @@ func TestPathsAreOfTheLanguage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	paths := Known{}.paths(w)
+	var paths []string
+	var walk func(typed string)
+	walk = func(typed string) {
+		for _, p := range (Known{}).Complete(w, typed) {
+			if strings.HasSuffix(p, ".") {
+				walk(p)
+			} else {
+				paths = append(paths, p)
+			}
+		}
+	}
+	walk("")
 	for _, want := range []string{"seed=", "population.users=", "mail.attachments.share=", "phases.measure.rate=", "phases.measure.mix.list=", "phases.measure.arrivals=poisson"} {
 		if !slices.Contains(paths, want) {
 			t.Errorf("no %s", want)

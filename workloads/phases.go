@@ -33,9 +33,8 @@ func (d *decoder) phases(n *yaml.Node) {
 		d.possible(&d.w.Phases[i], places[i])
 	}
 	d.inherit(places)
-	measured, named := false, map[string]int{}
+	named := map[string]int{}
 	for i, p := range d.w.Phases {
-		measured = measured || p.Kind == Measure
 		if (p.Kind == Load) != (i == 0) {
 			d.Fail(places[i], "phase %s: the first phase, and no other, must be load: the mail that the others work on", p.Name)
 			return
@@ -44,7 +43,7 @@ func (d *decoder) phases(n *yaml.Node) {
 			"two phases have the name %s; give this one another name (name: …)", p.Name)
 		named[p.Name]++
 	}
-	d.Check(measured, n, "no phase measures anything; expected a phase measure: {duration: 30s, rate: 2000/s, mix: {…}}")
+	d.Check(len(d.w.measured("")) > 0, n, "no phase measures anything; expected a phase measure: {duration: 30s, rate: 2000/s, mix: {…}}")
 }
 
 // phase reads one phase and returns its place, or nil if it has faults.
@@ -70,9 +69,8 @@ func (d *decoder) phase(n *yaml.Node) *yaml.Node {
 	where := "phase " + p.Name
 	f := d.section(value, where, &p, language[key.Value])
 	if p.Runs() && value.Kind == yaml.MappingNode { // anything else is a fault already
-		if f["duration"].Value == nil && f["operations"].Value == nil && f["replay"].Value == nil { // a trace has an end
-			d.Fail(key, "%s has neither duration nor operations; expected how long it runs, such as duration: 30s", where)
-		}
+		ends := f["duration"].Value != nil || f["operations"].Value != nil || f["replay"].Value != nil
+		d.Check(ends, key, "%s has neither duration nor operations; expected how long it runs, such as duration: 30s", where)
 		switch {
 		case p.Replay != nil:
 			p.Replay.Speed = cmp.Or(p.Replay.Speed, 1)
@@ -100,13 +98,11 @@ func (d *decoder) phase(n *yaml.Node) *yaml.Node {
 // pace of the measure phase that follows.
 func (d *decoder) inherit(places []*yaml.Node) {
 	var last, next *Phase
-	for i := range d.w.Phases {
-		if p := &d.w.Phases[i]; p.Kind == Measure {
-			if p.Mix == (Mix{}) && p.Replay == nil && last != nil && last.Replay == nil {
-				d.prepare(p, last, places[i])
-			}
-			last = p
+	for _, p := range d.w.measured("") {
+		if p.Mix == (Mix{}) && p.Replay == nil && last != nil && last.Replay == nil {
+			d.prepare(p, last, places[p.Number])
 		}
+		last = p
 	}
 	for i, p := range slices.Backward(d.w.Phases) {
 		switch {
@@ -149,9 +145,9 @@ func (d *decoder) stream(p *Phase, at *yaml.Node, f map[string]strict.Entry, whe
 	_, named := f["arrivals"]
 	if closed {
 		p.Arrivals = Closed
-	} else if !open && (p.Kind == Measure || named) {
-		d.Fail(at, "%s has neither rate nor clients; expected rate: 2000/s (open loop) or clients: 32 (closed loop)", where)
 	}
+	d.Check(open || closed || p.Kind != Measure && !named, at,
+		"%s has neither rate nor clients; expected rate: 2000/s (open loop) or clients: 32 (closed loop)", where)
 	if open && rate.Value.Kind != yaml.ScalarNode {
 		d.shape(p, rate.Value, where)
 	}

@@ -117,7 +117,17 @@ func (d *decoder) shape(p *Phase, n *yaml.Node, where string) {
 				p.Shape = append(p.Shape, Piece{whole - r.Over, to, to})
 			}
 		case "steps":
-			p.Shape = d.rates(e.Value, whole, where)
+			items := e.Value.Content
+			if !d.Check(e.Value.Kind == yaml.SequenceNode && len(items) >= 2 && len(items) <= maxSteps, e.Value,
+				"%s must be a list of 2 to %d rates, as in [100/s, 200/s, 400/s], found %s", where, maxSteps, strict.Found(e.Value)) {
+				break
+			}
+			parts := time.Duration(len(items))
+			for i, item := range items {
+				r, _ := d.rate(&key{form: "plain rate"}, item, "a rate of "+where).(Rate)
+				from, to := whole*time.Duration(i)/parts, whole*time.Duration(i+1)/parts
+				p.Shape = append(p.Shape, Piece{to - from, r.PerSecond(), r.PerSecond()})
+			}
 		case "burst":
 			var b burst
 			f := d.section(e.Value, where, &b, language["burst"])
@@ -143,21 +153,6 @@ type ramp struct {
 
 // maxSteps bounds the pieces of a shape.
 const maxSteps = 1000
-
-// rates divides the phase into equal parts with a rate each.
-func (d *decoder) rates(n *yaml.Node, whole time.Duration, where string) (s Shape) {
-	if !d.Check(n.Kind == yaml.SequenceNode && len(n.Content) >= 2 && len(n.Content) <= maxSteps, n,
-		"%s must be a list of 2 to %d rates, as in [100/s, 200/s, 400/s], found %s", where, maxSteps, strict.Found(n)) {
-		return nil
-	}
-	parts := time.Duration(len(n.Content))
-	for i, item := range n.Content {
-		r, _ := d.rate(&key{form: "plain rate"}, item, "a rate of "+where).(Rate)
-		from, to := whole*time.Duration(i)/parts, whole*time.Duration(i+1)/parts
-		s = append(s, Piece{to - from, r.PerSecond(), r.PerSecond()})
-	}
-	return s
-}
 
 // burst is a base rate with peaks. A phase begins with the base rate.
 type burst struct {

@@ -181,10 +181,7 @@ func Compress(
 	}, nil
 }
 
-const (
-	compressedMost  = 500
-	compressedBytes = 32 << 20
-)
+const compressedMost, compressedBytes = 500, 32 << 20
 
 // column compresses contents one after another, as a column of a table has them. It holds one block of them.
 type column struct {
