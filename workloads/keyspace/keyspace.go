@@ -54,7 +54,6 @@ type Keyspace struct {
 const (
 	DefaultRows       = 10_000
 	DefaultPartitions = 100
-	mostRows          = 1_000_000 // a forecast may be for more than a test can load
 )
 
 // whole is the name of the pattern that reads a whole partition of a table.
@@ -72,7 +71,7 @@ func Of(s *schemas.Schema, engines []drivers.Engine) (*Keyspace, error) {
 			k.most = max(k.most, cmp.Or(k.shapes[t].rows, DefaultRows))
 		}
 	}
-	k.Rows = int(min(k.most, mostRows))
+	k.Rows = int(min(k.most, 1_000_000)) // a forecast may be for more than a test can load
 	k.portable()
 	if k.Patterns = slices.Clone(s.Patterns); len(k.Patterns) == 0 {
 		t := s.Tables[0]

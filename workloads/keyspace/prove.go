@@ -77,12 +77,10 @@ var shownBy = map[string]*growth{
 }
 
 const (
-	wasteful     = 2       // rows that a read scans for each that it returns, if it wastes them
-	provePhase   = "prove" // the phase that measures the operations of the probes
-	proveFactor  = 10      // by so much there are more rows, keys of a call and bytes
-	proveItems   = 10      // keys of a call
-	provePercent = 90      // of the rows are deleted before a read that lint warns of for its tombstones
-	proveOps     = 50      // how often each operation is measured at each point
+	provePhase  = "prove" // the phase that measures the operations of the probes
+	proveFactor = 10      // by so much there are more rows, keys of a call and bytes
+	proveItems  = 10      // keys of a call
+	proveOps    = 50      // how often each operation is measured at each point
 )
 
 // proveSize is how many elements a collection has, and how many bytes another column, at few rows.
@@ -171,7 +169,7 @@ func (k *Keyspace) ProofWorkload(rows string) (string, error) {
 			grow["values."+t.Name+"."+c.Name+".size"] = proveSize[c.Type.Collection()]
 		}
 	}
-	deletes := max(1, levels[0]*provePercent/100)
+	deletes := max(1, levels[0]*90/100) // before a read that lint warns of for its tombstones
 	if n := len(mixes["delete"]); n > 0 {
 		grow["phases.delete.operations"] = n * deletes
 	}
@@ -242,7 +240,7 @@ func (p *probe) verdict(r *results.Run, engine string) (verdict, measured string
 		"{times}", words.Amount(times), "{more}", words.Amount(more), "{was}", words.Amount(was), "{is}", words.Amount(is),
 		"{first}", words.Duration(took(&ops[0])), "{last}", words.Duration(took(&ops[n])),
 	).Replace(p.shows.says)
-	if times >= p.shows.least*more && (p.shows != byWaste || is >= wasteful) {
+	if times >= p.shows.least*more && (p.shows != byWaste || is >= 2) { // scanned for each that it returns
 		return "confirmed", says
 	}
 	return "not seen", fmt.Sprintf("up to %s rows, %s", words.Thousands(rows[n]), says)

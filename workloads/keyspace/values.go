@@ -53,14 +53,11 @@ type column struct {
 	refers *column // the column whose values it has: Distinct of them or, if 0, of rows that are loaded before
 }
 
-// Sizes of values without a declaration, and numbers of rows and pages.
+// Sizes of values without a declaration, and rows of a bucket.
 const (
-	defaultSize     = 20
-	elementSize     = 10
-	defaultElements = 3
-	defaultDistinct = 10  // of a column by which a pattern finds several rows
-	rowsOfIndexed   = 100 // rows with one value of a column that has an index
-	rowsOfBucket    = 100
+	defaultSize  = 20
+	elementSize  = 10
+	rowsOfBucket = 100
 )
 
 // epoch is the time of row 0.
@@ -117,7 +114,7 @@ func shapeOf(t *schemas.Table) shape {
 	for _, c := range t.All() {
 		size := defaultSize
 		if c.Type.Collection() {
-			size = defaultElements
+			size = 3 // elements
 		}
 		s.sizes[c] = cmp.Or(s.sizes[c], strict.Size(cmp.Or(c.Type.Bytes(), size)))
 	}
@@ -182,11 +179,11 @@ func (k *Keyspace) column(t *table, c *schemas.Column, w *workloads.Workload) *c
 		return slices.Contains(p.Filter, c) || part && slices.Contains(p.By, c)
 	}
 	switch {
-	case indexed && c.Role == schemas.Plain:
+	case indexed && c.Role == schemas.Plain: // a value for 100 rows
 		atStart := cmp.Or(t.rows, k.most) * uint64(k.Rows) / k.most
-		v.Distinct = cmp.Or(v.Distinct, max(1, atStart/rowsOfIndexed))
+		v.Distinct = cmp.Or(v.Distinct, max(1, atStart/100))
 	case slices.ContainsFunc(k.Schema.Patterns, shared):
-		v.Distinct = cmp.Or(v.Distinct, defaultDistinct)
+		v.Distinct = cmp.Or(v.Distinct, 10)
 	}
 	v.Size = cmp.Or(v.Size, random.Dist(random.Constant{Value: t.sizes[c]}))
 	return v

@@ -60,9 +60,7 @@ func (l *lines) Write(b []byte) (int, error) {
 }
 
 // thePools are read-only. They take a tenth of a second to make, and are the same for each workload.
-var thePools = sync.OnceValue(newPools)
-
-func newPools() *pools {
+var thePools = sync.OnceValue(func() *pools {
 	var r random.Rand
 	r.Seed(1, streamPools, 0) // the default seed of workloads
 	p := &pools{
@@ -101,7 +99,7 @@ func newPools() *pools {
 		p.names = append(p.names, newPhrase(plan.Name(n)))
 	}
 	return p
-}
+})
 
 var htmlTags = []string{
 	"<p>", "</p><p>", "<br>", "<td>", "</td></tr><tr><td>", "<b>", "</b> ",

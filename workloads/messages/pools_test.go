@@ -9,7 +9,7 @@ import (
 // TestPoolsReplay: the pools are those that all data sets were made of so far, byte by byte.
 func TestPoolsReplay(t *testing.T) {
 	h := fnv.New64a()
-	p := newPools()
+	p := thePools()
 	for _, b := range [][]byte{p.text.text, p.html.text, p.quoted.text, p.binary, p.base64} {
 		h.Write(b)
 	}

@@ -136,9 +136,6 @@ func New(w *workloads.Workload, phase *workloads.Phase, c *Census) *Plan {
 	return p
 }
 
-// streamMessages is how far apart the message numbers of a phase's streams begin.
-const streamMessages = workloads.PhaseMessages / workloads.MaxStreams
-
 // Next makes operation n of a mix or of a file into o, whose buffers are used again.
 func (p *Plan) Next(n uint64, o *Operation) {
 	if p.phase.Replay != nil {
@@ -156,7 +153,7 @@ func (p *Plan) Next(n uint64, o *Operation) {
 	o.Op = p.mix[i].op
 	o.how = &p.hows[o.Op]
 	o.User = o.how.users(r)
-	p.draw(n, anyFolder, o)
+	p.draw(n, -1, o)
 }
 
 // Given makes operation n into o. Its kind, user and folder are given, and everything
@@ -192,11 +189,8 @@ func (p *Plan) step(v *visit, o *Operation) {
 	}
 }
 
-// anyFolder: draw draws the folder.
-const anyFolder = -1
-
-// draw sets all other fields of operation n, whose kind and user are known. The folder is ignored for an operation
-// that does not work on a folder or its messages.
+// draw sets all other fields of operation n, whose kind and user are known; -1 is a folder to draw. The folder is
+// ignored for an operation that does not work on a folder or its messages.
 func (p *Plan) draw(n uint64, folder int, o *Operation) {
 	r, h := &o.rand, o.how
 	o.Page, o.Timeout, o.Messages, o.Age, o.From, o.Bytes = h.Page, h.Timeout, 1, h.Age, h.From, h.Bytes
@@ -207,7 +201,7 @@ func (p *Plan) draw(n uint64, folder int, o *Operation) {
 	if o.Op.OfAccount() {
 		return
 	}
-	if o.Folder = folder; folder == anyFolder {
+	if o.Folder = folder; folder < 0 {
 		o.Folder = h.folders[p.census.FolderCount(o.User)-1].Choose(r)
 	}
 	o.Pick = r.Uint64()
@@ -240,11 +234,12 @@ func (p *Plan) draw(n uint64, folder int, o *Operation) {
 // If a user is drawn again, the next user takes the place, so that the number stays.
 func (p *Plan) delivery(n uint64, o *Operation) {
 	r, h := &o.rand, o.how
-	o.Message = uint64(p.phase.Number+1)*workloads.PhaseMessages + uint64(p.phase.Stream)*streamMessages + n
+	const ofStream = workloads.PhaseMessages / workloads.MaxStreams // numbers of messages
+	o.Message = uint64(p.phase.Number+1)*workloads.PhaseMessages + uint64(p.phase.Stream)*ofStream + n
 	o.Date = loadEnd.Add(time.Duration(p.phase.Number)*24*time.Hour + time.Duration(n)*time.Millisecond)
 	o.Recipients = append(o.Recipients, o.User)
-	if h.widest > 1 {
-		count := int(min(h.Recipients.Draw(r), int64(h.widest)))
+	if widest := min(p.census.Users(), workloads.MaxRecipients); widest > 1 {
+		count := int(min(h.Recipients.Draw(r), int64(widest)))
 		for len(o.Recipients) < count {
 			u := h.users(r)
 			for slices.Contains(o.Recipients, u) {
@@ -280,8 +275,7 @@ func (o *Operation) Window() (from, to time.Time) {
 type how struct {
 	workloads.How
 	*keySet
-	on     float64
-	widest int // the most recipients that a delivery can have
+	on float64
 }
 
 // how fills the defaults in.
@@ -290,7 +284,6 @@ func (p *Plan) how(h *workloads.How, w *workloads.Workload) how {
 	full.Timeout, full.Page = cmp.Or(h.Timeout, p.phase.Timeout), cmp.Or(h.Page, workloads.DefaultPage)
 	full.Bytes, full.Recipients = cmp.Or(h.Bytes, workloads.DefaultRange), cmp.Or(h.Recipients, w.Mail.Recipients)
 	full.Messages = cmp.Or(h.Items, h.Messages)
-	full.widest = min(p.census.Users(), workloads.MaxRecipients)
 	if h.Keys != nil {
 		full.keySet = keysOf(h.Keys, p.census)
 	}
