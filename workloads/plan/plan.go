@@ -102,12 +102,9 @@ type choice struct {
 // New returns the plan of a phase that runs operations and has no streams, or of one
 // stream of a phase.
 func New(w *workloads.Workload, phase *workloads.Phase, c *Census) *Plan {
-	keys := &w.Keys
-	if phase.Keys != nil {
-		keys = phase.Keys
-	}
 	p := &Plan{
-		census: c, phase: *phase, seed: w.Seed, stream: streamOf(phase), session: phase.Session, users: keysOf(keys, c),
+		census: c, phase: *phase, seed: w.Seed, stream: streamOf(phase), session: phase.Session,
+		users: keysOf(cmp.Or(phase.Keys, &w.Keys), c),
 	}
 	if p.session != nil {
 		for i := range p.session.Steps {
@@ -211,7 +208,7 @@ func (p *Plan) draw(n uint64, folder int, o *Operation) {
 			o.Deep, o.Skip = false, (h.Depth-1)*o.Page
 		}
 	case workloads.Flag, workloads.Label, workloads.Subscribe:
-		o.On = r.Chance(h.on)
+		o.On = r.Chance(*h.On)
 	case workloads.SearchSender, workloads.SearchAll:
 		o.Message = uint64(r.IntN(max(1, p.census.all)))
 	}
@@ -275,20 +272,16 @@ func (o *Operation) Window() (from, to time.Time) {
 type how struct {
 	workloads.How
 	*keySet
-	on float64
 }
 
 // how fills the defaults in.
 func (p *Plan) how(h *workloads.How, w *workloads.Workload) how {
-	full := how{How: *h, keySet: p.users, on: 0.5}
+	half, full := 0.5, how{*h, p.users}
 	full.Timeout, full.Page = cmp.Or(h.Timeout, p.phase.Timeout), cmp.Or(h.Page, workloads.DefaultPage)
 	full.Bytes, full.Recipients = cmp.Or(h.Bytes, workloads.DefaultRange), cmp.Or(h.Recipients, w.Mail.Recipients)
-	full.Messages = cmp.Or(h.Items, h.Messages)
+	full.Messages, full.On = cmp.Or(h.Items, h.Messages), cmp.Or(h.On, &half)
 	if h.Keys != nil {
 		full.keySet = keysOf(h.Keys, p.census)
-	}
-	if h.On != nil {
-		full.on = *h.On
 	}
 	return full
 }
