@@ -1,6 +1,5 @@
-// Package messages makes the messages of a workload. [NewGenerator] generates MIME
-// messages that are a function of (seed, n); [File] has those of an mbox. Both
-// are a [Source].
+// Package messages makes the messages of a workload. [NewGenerator] generates MIME messages that are a function of
+// (seed, n); [File] has those of an mbox. Both are a [Source].
 package messages
 
 import (
@@ -23,8 +22,7 @@ const (
 	streamPools
 )
 
-// Generator is a source of MIME messages, which depend on seed, n and the date
-// alone.
+// Generator is a source of MIME messages, which depend on seed, n and the date alone.
 type Generator struct {
 	mail    workloads.Mail
 	seed    uint64
@@ -230,8 +228,7 @@ func (w *writer) part(name, typ string, e mail.Encoding, content *rope, from int
 	return mail.Part{Name: name, Type: typ, Encoding: e, Offset: from, Length: w.raw.size - from, Content: content}
 }
 
-// text returns b as a string without copying. The bytes do not change before the
-// next message.
+// text returns b as a string without copying. The bytes do not change before the next message.
 func text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // rope is content made of slices of buffers and pools that other messages share,
@@ -288,12 +285,10 @@ type Source interface {
 // Reader makes messages, in buffers that it owns. A message is valid until the
 // reader makes the next one. To hold several at once, use several readers.
 type Reader interface {
-	// Message sets m to message n. A generated message gets the date. A message of a file
-	// gets it only if it has none of its own. After the last message of a file the first
-	// comes again.
+	// Message sets m to message n. A generated message gets the date. A message of a file gets it only if it has none
+	// of its own. After the last message of a file the first comes again.
 	Message(n uint64, date time.Time, m *mail.Message) error
-	// From returns the sender's address of message n; it is valid until the
-	// reader's next call.
+	// From returns the sender's address of message n; it is valid until the reader's next call.
 	From(n uint64) (string, error)
 }
 

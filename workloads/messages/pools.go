@@ -180,8 +180,7 @@ func (v *vocabulary) subjects(r *random.Rand) []phrase {
 	return append(plain, others...)
 }
 
-// fileKinds are the kinds of attachments. The header encodes a name that is not ASCII by
-// RFC 2231.
+// fileKinds are the kinds of attachments. The header encodes a name that is not ASCII by RFC 2231.
 var fileKinds = [...]struct {
 	name, ext, typ, encoded string
 }{
@@ -204,8 +203,7 @@ func (w *writer) put(texts ...string) {
 	w.flush(from)
 }
 
-// header writes the header up to the fields that describe the content, and sets
-// the message's fields.
+// header writes the header up to the fields that describe the content, and sets the message's fields.
 func (w *writer) header(sender int, n uint64) {
 	m, from := w.m, len(w.buf)
 	b := head(w.buf).text("Return-Path: <").address(sender).text(">\r\n")

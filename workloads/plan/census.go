@@ -93,9 +93,8 @@ type Census struct {
 	Segment      // folders and messages count only this segment's
 }
 
-// NewCensus draws the workload's population. Folder f of user u is drawn from
-// (seed, u, f), so further users do not change the others. The error is that
-// of ctx or wraps ErrPopulation.
+// NewCensus draws the workload's population. Folder f of user u is drawn from (seed, u, f), so further users do not
+// change the others. The error is that of ctx or wraps ErrPopulation.
 func NewCensus(ctx context.Context, w *workloads.Workload) (*Census, error) {
 	p := &w.Population
 	c := &Census{seed: w.Seed, shared: p.Shared, first: make([]int32, 1, p.Users+1)}
@@ -200,11 +199,10 @@ func Hottest(w *workloads.Workload, c *Census) (user, folder float64) {
 // Segment is the part of a run that one load generator executes: the operations of every
 // Of-th user. The zero value is the whole run.
 //
-// Every segment draws the operations of the whole run, and executes those of its own
-// users, at the times that they have in the whole run. So the operations of all segments
-// are those of one generator, none of them twice, and their rates add up to the
-// workload's. Only the further recipients of a delivery differ: they are users of the
-// same segment. No segment touches another's users.
+// Every segment draws the operations of the whole run, and executes those of its own users, at the times that they have
+// in the whole run. So the operations of all segments are those of one generator, none of them twice, and their rates
+// add up to the workload's. Only the further recipients of a delivery differ: they are users of the same segment. No
+// segment touches another's users.
 type Segment struct {
 	Index int // from 1
 	Of    int

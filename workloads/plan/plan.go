@@ -1,8 +1,7 @@
-// Package plan is what a workload comes to, operation by operation: the population drawn from
-// the seed (Census), the order of its load (LoadStream), when operations are scheduled
-// (schedule), and what operation n is (Plan). A Stream puts them together for a phase; a Segment
-// is the part of one load generator. All of it is drawn from (seed, n), so a run replays exactly.
-// It reads no clock and knows no store.
+// Package plan is what a workload comes to, operation by operation: the population drawn from the seed (Census), the
+// order of its load (LoadStream), when operations are scheduled (schedule), and what operation n is (Plan). A Stream
+// puts them together for a phase; a Segment is the part of one load generator. All of it is drawn from (seed, n), so a
+// run replays exactly. It reads no clock and knows no store.
 package plan
 
 import (
@@ -29,8 +28,7 @@ const (
 	streamThink
 )
 
-// Operation is one operation as it is made before the clock starts. Fields that its
-// kind does not need are zero.
+// Operation is one operation as it is made before the clock starts. Fields that its kind does not need are zero.
 type Operation struct {
 	N      uint64 // number in its phase, from 0
 	Op     workloads.Op
@@ -45,8 +43,7 @@ type Operation struct {
 	// Message is the number of the message to deliver. For a search by sender, it is that of
 	// a message whose sender is searched for.
 	Message uint64
-	// Recipients are the users that a delivery goes to, into folder 0, each
-	// once; the first is User.
+	// Recipients are the users that a delivery goes to, into folder 0, each once; the first is User.
 	Recipients []int
 	// Date is when the message of a delivery arrives, as its header will say.
 	Date time.Time
@@ -78,9 +75,8 @@ type client struct {
 // clear empties the operation. Its buffers and its client stay.
 func (o *Operation) clear() { *o = Operation{Recipients: o.Recipients[:0], client: o.client} }
 
-// Plan makes the operations of one stream of a phase: a pure function of (seed, n), so
-// that a run replays exactly. It does not change once made; all workers share
-// it.
+// Plan makes the operations of one stream of a phase: a pure function of (seed, n), so that a run replays exactly. It
+// does not change once made; all workers share it.
 type Plan struct {
 	census  *Census
 	phase   workloads.Phase
@@ -99,8 +95,7 @@ type choice struct {
 	op    workloads.Op
 }
 
-// New returns the plan of a phase that runs operations and has no streams, or of one
-// stream of a phase.
+// New returns the plan of a phase that runs operations and has no streams, or of one stream of a phase.
 func New(w *workloads.Workload, phase *workloads.Phase, c *Census) *Plan {
 	p := &Plan{
 		census: c, phase: *phase, seed: w.Seed, stream: streamOf(phase), session: phase.Session,
@@ -153,8 +148,7 @@ func (p *Plan) Next(n uint64, o *Operation) {
 	p.draw(n, -1, o)
 }
 
-// Given makes operation n into o. Its kind, user and folder are given, and everything
-// else is drawn.
+// Given makes operation n into o. Its kind, user and folder are given, and everything else is drawn.
 func (p *Plan) Given(n uint64, op workloads.Op, user, folder int, o *Operation) {
 	o.clear()
 	o.N, o.Op, o.User, o.how = n, op, user, &p.hows[op]
@@ -250,8 +244,7 @@ func (p *Plan) delivery(n uint64, o *Operation) {
 	}
 }
 
-// Choose returns which of a folder's existing messages the operation uses: 0 is
-// the newest. There must be one at least.
+// Choose returns which of a folder's existing messages the operation uses: 0 is the newest. There must be one at least.
 func (o *Operation) Choose(live int) int {
 	var r random.Rand
 	r.Seed(o.Pick, streamPick, 0)

@@ -17,11 +17,10 @@ import (
 // Stream makes the operations of a phase, one after another. Several workers share
 // one; each operation is made by the worker that will execute it.
 type Stream interface {
-	// Next makes the next operation into o, whose buffers are used again, and
-	// returns when it is scheduled after the start of the phase. Now is the caller's last
-	// reading of the clock, since the start of the phase; it ends a closed loop. Ok
-	// is false when the phase has no more. A caller passes the same o each time: in a
-	// closed loop, o identifies the client.
+	// Next makes the next operation into o, whose buffers are used again, and returns when it is scheduled after the
+	// start of the phase. Now is the caller's last reading of the clock, since the start of the phase; it ends a closed
+	// loop. Ok is false when the phase has no more. A caller passes the same o each time: in a closed loop, o
+	// identifies the client.
 	Next(now time.Duration, o *Operation) (due time.Duration, ok bool)
 	// Open reports whether operations have a schedule: an open loop.
 	Open() bool
@@ -54,9 +53,8 @@ func StreamOf(w *workloads.Workload, p *workloads.Phase, c *Census) Stream {
 	return c.own(s)
 }
 
-// merged is the streams of a phase, in the order in which their operations are scheduled. The lock
-// is held only to take a number and its scheduled time, since the operation is a pure function of
-// its number.
+// merged is the streams of a phase, in the order in which their operations are scheduled. The lock is held only to take
+// a number and its scheduled time, since the operation is a pure function of its number.
 type merged struct {
 	phase workloads.Phase
 	parts []part
@@ -203,8 +201,7 @@ func (s *merged) closed(now time.Duration, o *Operation) bool {
 // Open implements Stream.
 func (s *merged) Open() bool { return s.phase.Arrivals != workloads.Closed }
 
-// Span implements Stream. A schedule of so many operations ends one interval of the
-// mean rate after the last.
+// Span implements Stream. A schedule of so many operations ends one interval of the mean rate after the last.
 func (s *merged) Span() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -220,10 +217,9 @@ func (s *merged) Span() time.Duration {
 // Digested is how many operations of a phase its digest is made from, at most.
 const Digested = 10_000
 
-// PlanDigest returns the SHA-256, in hex, of the first operations of a phase with
-// their scheduled times, and how many they are. Two runs with the same digest have the
-// same first operations at the same times. Which message an operation chooses is drawn
-// among those that are live when it comes up, and is not part of the plan.
+// PlanDigest returns the SHA-256, in hex, of the first operations of a phase with their scheduled times, and how many
+// they are. Two runs with the same digest have the same first operations at the same times. Which message an operation
+// chooses is drawn among those that are live when it comes up, and is not part of the plan.
 func PlanDigest(w *workloads.Workload, p *workloads.Phase, c *Census) (sum string, operations int64) {
 	h := sha256.New()
 	for o, due := range first(StreamOf(w, p, c), p, Digested) {
