@@ -32,9 +32,6 @@ func (d *decoder) access(_ *key, n *yaml.Node, what string) any {
 // choices are the words for [random.Keys]. The last is for users only, whose mailboxes differ in size.
 var choices = []string{"uniform", "zipf", "latest", "largest"}
 
-// maxExponent bounds the exponent of a power law. Above it all keys but the first have hardly any weight.
-const maxExponent = 20
-
 // choice reads which of several things are used.
 func (d *decoder) choice(k *key, n *yaml.Node, what string) any {
 	known := forms[k.form].words

@@ -40,12 +40,9 @@ type section struct {
 	names     []string // of the keys
 }
 
-// sectionOf returns the section of the keys that a type declares with one of the tags; without any, with doc.
+// sectionOf returns the section of the keys that a type declares with one of the tags.
 func sectionOf(name, doc string, of any, tags ...string) section {
 	s := section{name: name, doc: doc}
-	if len(tags) == 0 {
-		tags = []string{"doc"}
-	}
 	for _, f := range reflect.VisibleFields(reflect.TypeOf(of)) {
 		k := key{name: f.Tag.Get("key"), form: f.Tag.Get("form"), need: f.Tag.Get("need"), field: f.Index}
 		k.least, k.most = f.Tag.Get("least"), f.Tag.Get("most")
@@ -73,16 +70,16 @@ func (s section) forOp(op Op) (its section) {
 }
 
 var sections = []section{
-	sectionOf("workload", "A workload file.", Workload{}),
-	sectionOf("mail", "Generated messages. With --mail FILE only recipients counts.", Mail{}),
-	sectionOf("attachments", "Which messages carry files.", Attachments{}),
-	sectionOf("population", "Who has how much mail before the first operation.", Population{}),
+	sectionOf("workload", "A workload file.", Workload{}, "doc"),
+	sectionOf("mail", "Generated messages. With --mail FILE only recipients counts.", Mail{}, "doc"),
+	sectionOf("attachments", "Which messages carry files.", Attachments{}, "doc"),
+	sectionOf("population", "Who has how much mail before the first operation.", Population{}, "doc"),
 	sectionOf("access", "Which users, folders and messages operations use. A phase, a stream or an operation may have its "+
-		"own access.", Keys{}),
-	sectionOf("values", "Values of a column of a schema: {TABLE: {COLUMN: …}}.", Values{}),
-	sectionOf("conclusion", "Sentences that the run completes with its metrics.", Answer{}),
+		"own access.", Keys{}, "doc"),
+	sectionOf("values", "Values of a column of a schema: {TABLE: {COLUMN: …}}.", Values{}, "doc"),
+	sectionOf("conclusion", "Sentences that the run completes with its metrics.", Answer{}, "doc"),
 	sectionOf("trials", "How many trials a run has. Trials are interleaved: in each the models and engines run in the "+
-		"opposite order of the trial before.", Trials{}),
+		"opposite order of the trial before.", Trials{}, "doc"),
 	sectionOf("load", "The first phase: delivers the population's mail in order of arrival.", Phase{}, "load"),
 	sectionOf("settle", "Waits until the engine is quiet.", Phase{}, "settle"),
 	sectionOf("drop-caches", "Reopens the store with empty caches.", Phase{}, "cold"),
@@ -93,8 +90,8 @@ var sections = []section{
 		"and has the mix and pace of the next measure phase unless it has its own.", Phase{}, "measure", "pace"),
 	sectionOf("stream", "One of the concurrent streams of a phase. All have a rate, or all have clients.", Phase{}, "stream",
 		"pace"),
-	sectionOf("replay", "Operations from a file, one JSON object a line: see 'Trace files' below.", Replay{}),
-	sectionOf("repeat", "In a session: some steps, several times over.", repetition{}),
+	sectionOf("replay", "Operations from a file, one JSON object a line: see 'Trace files' below.", Replay{}, "doc"),
+	sectionOf("repeat", "In a session: some steps, several times over.", repetition{}, "doc"),
 	sectionOf("mix", "The operations with their weights. Instead of a number, use {weight: 50, …} with these keys to define "+
 		"an operation. The operations are "+strings.Join(OpNames(), ", ")+".", How{}, "mix", "doc"),
 	sectionOf("session", "Steps, in order: an operation, or {OPERATION: {…}} with the keys of a mix but for weight, and "+
@@ -103,13 +100,13 @@ var sections = []section{
 	sectionOf("expect", "Thresholds, each a sign (<, <=, > or >=) and a value: a time, a share such as 0.1%, or a rate. A "+
 		"metric covers all operations together, or one operation if it begins with its name (list.p99). Response times "+
 		"cover all scheduled operations, service and wait times only successful ones. The metrics are "+
-		strings.Join(Metrics, ", ")+".", selects{}),
+		strings.Join(Metrics, ", ")+".", selects{}, "doc"),
 }
 
 // language are the sections by name, and those that the reference does not list.
 var language = map[string]section{
 	"rows": sectionOf("", "", Population{}, "patterns"), "step": sectionOf("", "", Step{}, "step", "doc"),
-	"ramp": sectionOf("", "", ramp{}), "burst": sectionOf("", "", burst{}),
+	"ramp": sectionOf("", "", ramp{}, "doc"), "burst": sectionOf("", "", burst{}, "doc"),
 }
 
 // selects has the keys of expect whose bounds hold for one model, engine, phase or stream.
@@ -292,7 +289,14 @@ const (
 	MaxMessages       = 1000 // that one operation can be about
 	MaxTrials         = 1000 // of a run
 	MaxStreams        = 16   // of a phase
+	MostSteps         = 1024 // operations of a session
+	maxSteps          = 1000 // of a shape
 	maxClients        = 10_000
+	maxWeight         = 1_000_000
+	maxRate           = 100_000_000 // a second, far beyond what a client could issue; the least is one an hour
+	maxExponent       = 20          // of a power law; above it all keys but the first have hardly any weight
+	// A sweep has so many points.
+	fewestPoints, mostPoints = 2, 20
 	// PhaseMessages is where the message numbers of a phase begin: Number+1 times this. The
 	// load's are below, from 0. A phase has at most so many operations.
 	PhaseMessages = 1 << 40

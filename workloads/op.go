@@ -112,8 +112,6 @@ func OpNames() []string { return opNames[:NumOps:NumOps] }
 // from 0 to 1,000,000, and at least one is above 0.
 type Mix [MaxOps]float64
 
-const maxWeight = 1_000_000
-
 // Has reports whether the mix names the operation.
 func (m *Mix) Has(op Op) bool { return m[op] > 0 }
 
@@ -167,9 +165,6 @@ const (
 	StepRepeat
 	StepEnd
 )
-
-// MostSteps is how many operations a session has at most.
-const MostSteps = 1024
 
 // mean is how often a step is done on average.
 func (s *Step) mean() float64 {

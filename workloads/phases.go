@@ -58,10 +58,7 @@ func (d *decoder) phase(n *yaml.Node) *yaml.Node {
 		d.Unknown(key, "phase", key.Value, "in phases", phaseNames[:])
 		return nil
 	}
-	p := Phase{Kind: PhaseKind(i), Name: key.Value, Patterns: d.w.Patterns, Number: len(d.w.Phases)}
-	if p.Kind == Interrupt {
-		p.Messages = 5
-	}
+	p := Phase{Kind: PhaseKind(i), Name: key.Value, Patterns: d.w.Patterns, Number: len(d.w.Phases), Messages: 5}
 	if i := strict.Find(value, "name"); i >= 0 {
 		p.Name = value.Content[i+1].Value
 	}

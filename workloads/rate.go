@@ -23,10 +23,6 @@ var rateUnits = []struct {
 	per  time.Duration
 }{{"/s", time.Second}, {"/min", time.Minute}, {"/h", time.Hour}}
 
-// A rate is at least one operation an hour. The largest is far beyond what a client
-// could issue.
-const maxRate = 100_000_000
-
 // ParseRate reads a rate.
 func ParseRate(s string) (Rate, error) {
 	for _, u := range rateUnits {
@@ -150,9 +146,6 @@ type ramp struct {
 	To   Rate          `key:"to" form:"plain rate" need:"a rate such as 2000/s" doc:"the rate at the end"`
 	Over time.Duration `key:"over" form:"time" doc:"how long it takes (default: the phase)"`
 }
-
-// maxSteps bounds the pieces of a shape.
-const maxSteps = 1000
 
 // burst is a base rate with peaks. A phase begins with the base rate.
 type burst struct {

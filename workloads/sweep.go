@@ -35,9 +35,6 @@ func (s *Sweep) Grows() bool {
 	return len(s.Paths) == 1 && strings.HasPrefix(s.Paths[0], "population.")
 }
 
-// Bounds of a sweep.
-const fewestPoints, mostPoints = 2, 20
-
 // sweep reads the section sweep. Each point is the workload with one more override for each key, and is checked like
 // any other.
 func (d *decoder) sweep(n *yaml.Node, src []byte, overrides []string) {
