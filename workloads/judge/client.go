@@ -20,8 +20,6 @@ const (
 	// leastSlower is how many operations must be slower than a median before it is judged. One
 	// operation changes the median of a few. It is also how many drops count.
 	leastSlower = 10
-	// stoppedMost is the share of a phase in which the client may stop.
-	stoppedMost = 0.1
 )
 
 // Overloaded reports whether less was executed than was offered, whoever is to
@@ -126,22 +124,39 @@ func apart(segments []results.SegmentVerdict) float64 {
 // advice is what to do about a client that could not run.
 const advice = "use a quieter machine or more processors"
 
-// lostTime says why a phase is invalid by the client's own delays. They are not part of a latency, so only those count
-// that cannot be subtracted: the process could not run for a tenth of the phase, or dropped operations that it would
-// have started without its delays. If the engine runs on the same processors, it may have taken them: then that only
-// warns, unless other programs took a tenth of the processors.
-func lostTime(c *results.Cell, e *results.Evidence) string {
-	if e.Delays == nil || e.Hiccups == nil {
-		return ""
+// delays says what the client's own delays changed, and whether that makes the phase invalid. They are not part of a
+// latency, so only those count that cannot be subtracted: the process could not run for a tenth of the phase, or dropped
+// operations that it would have started without its delays. If the engine runs on the same processors, it may have
+// taken them: then that only warns, unless other programs took a tenth of the processors. Other delays warn if they
+// made p50 or p99 of the response time longer than the latency: by a tenth, and by 100 µs, since timers are not better.
+// Percentiles of too few operations are left out.
+func delays(c *results.Cell, e *results.Evidence) (text string, invalid bool) {
+	if e.Delays == nil || e.Hiccups == nil || c.AllOps == nil {
+		return "", false
 	}
-	what := ""
-	switch waited := of(e.Hiccups.Total, c); {
-	case waited > stoppedMost && !e.InProcess && !e.SameMachine:
-		what = "its process could not run for " + results.Percent(waited) + " of the phase"
-	case !e.SameMachine && !(e.InProcess && c.Client.OthersShare <= 0.1):
-		what = lostDrops(c, e)
+	lost := min(1, seconds(e.Hiccups.Total)/max(c.Seconds, 1e-9))
+	stopped := when(lost > 0.1, "its process could not run for %s of the phase", results.Percent(lost))
+	drops := lostDrops(c, e)
+	switch {
+	case stopped != "" && !e.InProcess && !e.SameMachine:
+		return "client-bound: " + stopped + "; lower the rate, or " + advice, true
+	case drops != "" && !e.SameMachine && !(e.InProcess && c.Client.OthersShare <= 0.1):
+		return "client-bound: " + drops + "; lower the rate, or " + advice, true
+	case drops != "":
+		return "client delay: " + drops + ", and engine and client share the processors; " + advice, false
+	case stopped != "":
+		return "client delay: " + stopped + "; " + advice, false
 	}
-	return when(what != "", "client-bound: %s; lower the rate, or %s", what, advice)
+	warn := false
+	for _, q := range results.Percentiles {
+		if q.P != 0.5 && q.P != 0.99 || e.Started < max(2*leastSlower, results.EnoughFor(q.P)) {
+			continue
+		}
+		response, own := q.Of(&c.AllOps.Response), q.Of(c.AllOps.OK())
+		text += fmt.Sprintf(" %s %s,", q.Name, words.Duration(float64(max(0, response-own))))
+		warn = warn || float64(response) > 1.1*float64(max(own, 1)) && response-own >= int64(100*time.Microsecond)
+	}
+	return when(warn, "client delay:%s which latency does not include; %s to see the engine without it", text, advice), false
 }
 
 // lostDrops says that operations were dropped because of the client's delays, if they were.
@@ -155,34 +170,6 @@ func lostDrops(c *results.Cell, e *results.Evidence) string {
 	return when(own >= leastSlower && dropped > lateInvalid && !beyondStore,
 		"up to %s of the operations were dropped because of its delays", results.Percent(dropped))
 }
-
-// delayed warns of delays of the client that do not make the phase invalid: operations that they dropped, or by how
-// much they made p50 and p99 of the response time longer than the latency: by a tenth, and by 100 µs, since timers are
-// not better. It leaves percentiles of too few operations out.
-func delayed(c *results.Cell, e *results.Evidence) string {
-	if e.Delays == nil || e.Hiccups == nil || c.AllOps == nil || lostTime(c, e) != "" {
-		return ""
-	}
-	if drops := lostDrops(c, e); drops != "" {
-		return "client delay: " + drops + ", and engine and client share the processors; " + advice
-	}
-	if waited := of(e.Hiccups.Total, c); waited > stoppedMost {
-		return "client delay: its process could not run for " + results.Percent(waited) + " of the phase; " + advice
-	}
-	text, warn := "", false
-	for _, q := range results.Percentiles {
-		if q.P != 0.5 && q.P != 0.99 || e.Started < max(2*leastSlower, results.EnoughFor(q.P)) {
-			continue
-		}
-		response, own := q.Of(&c.AllOps.Response), q.Of(c.AllOps.OK())
-		text += fmt.Sprintf(" %s %s,", q.Name, words.Duration(float64(max(0, response-own))))
-		warn = warn || float64(response) > 1.1*float64(max(own, 1)) && response-own >= int64(100*time.Microsecond)
-	}
-	return when(warn, "client delay:%s which latency does not include; %s to see the engine without it", text, advice)
-}
-
-// of is which part of a phase a time in nanoseconds is.
-func of(ns int64, c *results.Cell) float64 { return min(1, seconds(ns)/max(c.Seconds, 1e-9)) }
 
 func share(n, of int64) float64 { return float64(n) / float64(max(1, of)) }
 

@@ -48,8 +48,14 @@ var rules = []rule{
 		return when(e.InProcess || e.SameMachine, "shared machine: engine and client run %s and share its processors; "+
 			"such values rank models, they do not size clusters", where)
 	}},
-	{"client-delays", results.Invalid, observed, "machine busy: use a quieter one", lostTime},
-	{"client-delay", results.OK, observed, "", delayed},
+	{"client-delays", results.Invalid, observed, "machine busy: use a quieter one", func(c cell, e evidence) string {
+		text, invalid := delays(c, e)
+		return when(invalid, "%s", text)
+	}},
+	{"client-delay", results.OK, observed, "", func(c cell, e evidence) string {
+		text, invalid := delays(c, e)
+		return when(!invalid, "%s", text)
+	}},
 	{"queued", results.OK, observed, "", func(c cell, e evidence) string {
 		queued := share(e.Queued, e.Started)
 		return when(queued > lateInvalid, "queued: %.0f%% of the operations found all %d workers busy, and their response times "+

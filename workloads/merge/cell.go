@@ -34,7 +34,7 @@ func (m *Merged) cell(parts []*results.Cell) results.Cell {
 	}
 	c.Offered = total(parts, func(c *results.Cell) *results.Offered { return c.Offered })
 	c.Streams = m.streams(parts)
-	m.operations(&c, parts, func(op string) string { return op })
+	c.Ops, c.AllOps = m.operations(parts, func(op string) string { return op })
 	c.Timeline = timeline(parts, stamp(c.Started))
 	c.Client = total(parts, func(c *results.Cell) *results.ClientInfo { return c.Client })
 	c.Evidence = evidence(parts)
@@ -78,38 +78,36 @@ func (m *Merged) streams(parts []*results.Cell) (all []results.Stream) {
 				alone = append(alone, s)
 			}
 		}
-		c := *alone[0]
-		c.Key = union(c.Key)
-		tagged := func(op string) string { return parts[0].Tagged(&one, op) }
 		one.Offered = *total(alone, func(c *results.Cell) *results.Offered { return c.Offered })
-		m.operations(&c, alone, tagged)
-		one.Ops, one.AllOps = c.Ops, c.AllOps
+		one.Ops, one.AllOps = m.operations(alone, func(op string) string { return parts[0].Tagged(&one, op) })
 		all = append(all, one)
 	}
 	return all
 }
 
-// operations merges the operations of a cell, or of one stream of it. Tagged is what the
-// latency log calls an operation.
-func (m *Merged) operations(c *results.Cell, parts []*results.Cell, tagged func(op string) string) {
-	measured := slices.ContainsFunc(parts, func(p *results.Cell) bool { return p.AllOps != nil })
-	c.Ops, c.AllOps = map[string]results.Op{}, nil
+// operations merges the operations of a cell, or of one stream of it, and has the times of all together. Tagged is what
+// the latency log calls an operation.
+func (m *Merged) operations(
+	parts []*results.Cell, tagged func(op string) string,
+) (ops map[string]results.Op, together *results.Times) {
+	ops = map[string]results.Op{}
 	var all latency.Op
 	for _, name := range results.OpsOf(parts) {
 		row := trials.Column(parts).Row(name)
 		var recorded latency.Op // by all segments
 		for kind := range latency.Kind(latency.NumKinds) {
-			recorded.Times[kind].Add(m.histograms[c.Tag(tagged(name), kind.String())])
+			recorded.Times[kind].Add(m.histograms[union(parts[0].Key).Tag(tagged(name), kind.String())])
 		}
 		recorded.Counts[latency.OK], recorded.Counts[latency.Dropped] = row.Sum.Count, row.Sum.Dropped
 		row.Sum.Times, row.Sum.Quantiles = results.TimesOf(&recorded)
-		c.Ops[name] = row.Sum
+		ops[name] = row.Sum
 		all.Add(&recorded)
 	}
-	if measured {
+	if slices.ContainsFunc(parts, func(p *results.Cell) bool { return p.AllOps != nil }) {
 		times, _ := results.TimesOf(&all)
-		c.AllOps = &times
+		together = &times
 	}
+	return ops, together
 }
 
 // timeline adds the intervals of all segments to those of the first segment.
@@ -153,7 +151,9 @@ func evidence(parts []*results.Cell) *results.Evidence {
 	return &sum
 }
 
-// engine is the state of the engine, whose stores are those of the segments, or one that they have in common.
+// engine is the state of the engine, whose stores are those of the segments, or one that they have in common. Sizes of
+// one store are those that the first segment saw; of several they are sums, and not known if a segment does not report
+// its own. Version and settings are those of the first.
 func engine(
 	parts []*results.Cell, e *results.Evidence, of func(*results.Cell) *results.EngineInfo,
 ) *results.EngineInfo {
@@ -162,12 +162,18 @@ func engine(
 		return first
 	}
 	sum := *first
-	// If a segment does not know its own, a sum would lack it: sizes stay those of the first.
+	// If a segment has no state at all, a sum would lack its size.
 	common := !e.InProcess || slices.ContainsFunc(parts, func(p *results.Cell) bool { return of(p) == nil })
 	for _, p := range parts[1:] {
-		if seen := of(p); seen != nil {
-			sum.Add(seen, common)
+		seen := of(p)
+		if seen == nil {
+			continue
 		}
+		if !common {
+			results.Add(&sum, seen)
+		}
+		nodes := slices.Concat(sum.Missing, seen.Missing)
+		sum.Missing = results.Distinct(nodes, func(node string) string { return node })
 	}
 	return &sum
 }

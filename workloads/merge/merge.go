@@ -7,6 +7,7 @@
 package merge
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -249,9 +250,6 @@ func (m *Merged) WriteLog(w io.Writer) error {
 // belong refuses sources that are not all segments of one run, each of them once. The error
 // names what differs.
 func belong(sources []Source) error {
-	if len(sources) == 0 {
-		return fmt.Errorf("%w: no segments", ErrApart)
-	}
 	first, have := &sources[0], map[int]string{}
 	for _, s := range sources {
 		i, of := s.Run.Segment.Index, s.Run.Segment.Of
@@ -283,8 +281,10 @@ func belong(sources []Source) error {
 func differences(a, b *results.Run) []string {
 	var found []string
 	differ := func(what string, a, b any) {
-		if x, y := asJSON(a), asJSON(b); x != y {
-			found = append(found, fmt.Sprintf("%s (%s and %s)", what, x, y))
+		x, _ := json.Marshal(a) // these are plain values
+		y, _ := json.Marshal(b)
+		if !bytes.Equal(x, y) {
+			found = append(found, fmt.Sprintf("%s (%s and %s)", what, bytes.Trim(x, `"`), bytes.Trim(y, `"`)))
 		}
 	}
 	differ("the number of segments", a.Segment.Of, b.Segment.Of)
@@ -325,15 +325,6 @@ func settings(r *results.Run) map[string]string {
 	all := maps.Clone(r.Settings)
 	maps.DeleteFunc(all, func(name, _ string) bool { return strings.HasSuffix(name, ".contact") })
 	return all
-}
-
-// asJSON writes a value as JSON, without quotes at its ends.
-func asJSON(v any) string {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Sprint(v)
-	}
-	return strings.Trim(string(b), `"`)
 }
 
 // audits adds up what the segments' audits found. Each audit compared the segment's own ledger with

@@ -145,20 +145,6 @@ func alike(a, b string) bool {
 // are.
 func Add[T any](a, b *T) { addFields(reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem(), "sum", "") }
 
-// Add adds what another load generator saw of the engine. Common says that both load one store: then sizes stay those
-// of i, and only nodes that could not be reached are added. Else they are sums, and a size that one of them does not
-// report is not known of both. Version and Settings stay those of i.
-func (i *EngineInfo) Add(b *EngineInfo, common bool) {
-	if !common {
-		Add(i, b)
-	}
-	for _, node := range b.Missing {
-		if !slices.Contains(i.Missing, node) {
-			i.Missing = append(slices.Clip(i.Missing), node)
-		}
-	}
-}
-
 // Add adds what the audit of another segment found. Common says that both audited one store: what
 // each found in all of it is then not added up, and the larger number holds.
 func (a *Audit) Add(b *Audit, common bool) {

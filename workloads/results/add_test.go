@@ -69,7 +69,7 @@ func TestEveryFieldIsAdded(t *testing.T) {
 	everyFieldIsAdded(t, Add[Offered])
 	everyFieldIsAdded(t, Add[ClientInfo], "Limits")
 	everyFieldIsAdded(t, Add[Evidence], "Held", "Windows", "Segments")
-	everyFieldIsAdded(t, func(a, b *EngineInfo) { a.Add(b, false) }, "Version", "Settings")
+	everyFieldIsAdded(t, Add[EngineInfo], "Version", "Missing", "Settings")
 	everyFieldIsAdded(t, func(a, b *Audit) { a.Add(b, false) }, "Model", "Engine", "Point", "Trial", "Segment")
 }
 
