@@ -233,16 +233,16 @@ func (f *runFlags) finish(cmd *cobra.Command, dir *results.Dir, result *results.
 		err = saveErr
 	}
 	if printErr == nil {
-		full := "mailbench report " + shellquote.Join(dir.Name()) + " --full"
+		full := "mailbench report " + shellquote.Join(dir.Name) + " --full"
 		files := fmt.Sprintf("(charts: %s); all tables: %s", page.HTMLFile, full)
 		if saveErr != nil {
 			files = "(not complete)"
 		}
-		_, printErr = fmt.Fprintf(notes, "Results: %s %s\n", dir.Name(), files)
+		_, printErr = fmt.Fprintf(notes, "Results: %s %s\n", dir.Name, files)
 	}
 	if printErr != nil && err == nil {
 		// Not %w: execute is silent about a pipe without a reader.
-		return fmt.Errorf("print the results, which are saved in %s: %v", dir.Name(), printErr)
+		return fmt.Errorf("print the results, which are saved in %s: %v", dir.Name, printErr)
 	}
 	return err
 }

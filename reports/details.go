@@ -277,9 +277,13 @@ func remarks(r *trials.Row) (all []string) {
 	note(o.NotFound > 0, "%d not found", o.NotFound)
 	note(o.TooLarge > 0, "%d too large", o.TooLarge)
 	note(o.Clamped > 0, "%d latencies beyond 100 s", o.Clamped)
-	// Percentiles of all scheduled operations, unless they are near those of successful ones in all trials.
+	// Percentiles of all scheduled operations, unless they are within a tenth of those of successful ones in all trials.
+	far := func(a, b int64) bool { return math.Abs(float64(a-b)) > 0.1*float64(b) }
 	at := func(p float64) string { return results.TimeText(r.Scheduled(p).NS) }
-	differs := slices.ContainsFunc(r.Ops, (*results.Op).DueDiffers)
+	differs := slices.ContainsFunc(r.Ops, func(o *results.Op) bool {
+		due, l := o.Scheduled(), o.OK()
+		return far(due.P50, l.P50) || far(due.P99, l.P99) || far(due.P999, l.P999)
+	})
 	note(differs, "of all scheduled: p50 %s, p99 %s, p99.9 %s", at(0.5), at(0.99), at(0.999))
 	note(cost.Retries > 0, "%s retries per operation", words.Amount(cost.Retries))
 	note(cost.Throttled > 0, "throttled %s times per operation, waited %s", words.Amount(cost.Throttled),

@@ -33,16 +33,14 @@ const (
 )
 
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	only := os.Args[1:]
+	if err := errors.Join(page("docs/findings.md", only), page("docs/models.md", only)); err != nil {
 		fmt.Fprintln(os.Stderr, "findings:", err)
 		os.Exit(1)
 	}
 }
 
-func run(only []string) error {
-	return errors.Join(page("docs/findings.md", only), page("docs/models.md", only))
-}
-
+// page measures the values of one file again.
 func page(file string, only []string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {

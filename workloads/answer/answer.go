@@ -36,15 +36,15 @@ func Of(r *results.Run) (lines []Line) {
 			lines = append(lines, Line{Text: inconclusive + err.Error()})
 			continue
 		}
-		said := map[[2]string]bool{} // by model and engine
-		for _, c := range r.Select((*results.Cell).Measured) {
-			w := filling{run: r, model: c.Model, engine: c.Engine}
+		who := func(c *results.Cell) [2]string {
 			if s.named {
-				w.model = ""
+				return [2]string{"", c.Engine}
 			}
-			if of := [2]string{w.model, w.engine}; !said[of] {
-				lines, said[of] = append(lines, w.say(s)), true
-			}
+			return [2]string{c.Model, c.Engine}
+		}
+		for _, of := range results.Distinct(r.Select((*results.Cell).Measured), who) {
+			w := filling{run: r, model: of[0], engine: of[1]}
+			lines = append(lines, w.say(s))
 		}
 	}
 	return lines
@@ -259,21 +259,20 @@ func (w *filling) atomic(m metric) (string, error) {
 }
 
 // interrupted says what an operation leaves where it is interrupted, if that is the same in all trials.
-func (w *filling) interrupted(m metric) (text string, err error) {
+func (w *filling) interrupted(m metric) (string, error) {
+	var texts []string
 	for _, c := range w.cells(m) {
-		for j := range c.Interrupted {
-			one := &c.Interrupted[j]
-			switch {
-			case one.Op != m.op:
-			case text != "" && text != one.Text():
-				return "", fmt.Errorf("the trials of %s differ in the state after a %s", m.model, m.op)
-			default:
-				text = one.Text()
+		for _, one := range c.Interrupted {
+			if one.Op == m.op {
+				texts = append(texts, one.Text())
 			}
 		}
 	}
-	if text == "" {
+	switch texts = slices.Compact(texts); len(texts) {
+	case 0:
 		return "", fmt.Errorf("no %s of %s on %s was interrupted", m.op, m.model, w.engine)
+	case 1:
+		return texts[0], nil
 	}
-	return text, nil
+	return "", fmt.Errorf("the trials of %s differ in the state after a %s", m.model, m.op)
 }

@@ -91,7 +91,7 @@ func Parse(text string) (*Sentence, error) {
 				p.metrics, s.named = append(p.metrics, m), s.named || m.model != ""
 			}
 		}
-		if m := p.metrics; len(m) == 2 && (m[0].name != m[1].name || m[0].inWords()) {
+		if m := p.metrics; len(m) == 2 && (m[0].name != m[1].name || m[0].name == atomic || m[0].name == interrupted) {
 			return nil, fmt.Errorf("{%s}: %s and %s cannot be compared; expected one metric, such as p50, of both", p.inside,
 				m[0].name, m[1].name)
 		}
@@ -113,9 +113,4 @@ func parseMetric(text string) (metric, error) {
 		return m, strict.Unknown("metric", m.name, metrics...)
 	}
 	return m, nil
-}
-
-// inWords: the metric is said in words, and is no number.
-func (m metric) inWords() bool {
-	return m.name == atomic || m.name == interrupted
 }

@@ -136,7 +136,7 @@ func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 		return nil
 	}
 	if w.timer != nil && w.last-due > w.phase.MaxWait {
-		w.recorder.Drop(w.slot)
+		w.recorder.Record(w.slot, latency.Dropped, false, 0, 0, 0, 0)
 		if w.idealEnd-due <= w.phase.MaxWait {
 			w.stats.dropped++
 			w.idealEnd = max(due, w.idealEnd) + w.service

@@ -147,9 +147,6 @@ type Part struct {
 	Times *Histogram
 }
 
-// partBytes is the size of the histograms of the few parts that an operation has.
-const partBytes = 4 * 31 << 10
-
 // partOf is the part of that name, which is new if there is none.
 func partOf(all *[]Part, name string) *Part {
 	for i := range *all {

@@ -12,7 +12,6 @@ import (
 	"math"
 	"math/bits"
 	"runtime"
-	"slices"
 	"sync"
 	"time"
 )
@@ -60,7 +59,7 @@ const (
 // counted in Clamped, because the histogram would not count it.
 const Highest = 100 * time.Second
 
-// Significant decimal digits of the histograms. Latencies have digits; roughKinds need less.
+// Significant decimal digits of the histograms. Latencies have digits; Wait and Free need less.
 const (
 	digits      = 3 // 229 KB a histogram
 	digitsRough = 2 // 31 KB
@@ -77,13 +76,9 @@ type Op struct {
 
 // Clamped is how many times were beyond Highest. Latency and Free are further times of an operation that counts
 // already.
-func (o *Op) Clamped() (n int64) {
-	for k := range o.Times {
-		if k := Kind(k); k != Latency && k != Free {
-			n += o.Times[k].clamped
-		}
-	}
-	return n
+func (o *Op) Clamped() int64 {
+	t := &o.Times
+	return t[Response].clamped + t[Service].clamped + t[Wait].clamped + t[Rest].clamped
 }
 
 // Add adds b to o. It yields the processor between histograms, so that workers do not wait for all of them.
@@ -128,7 +123,7 @@ type Worker struct {
 	_     [64]byte // keeps the locks of two workers out of one cache line
 }
 
-// Record adds one operation that was started. Queued says that it found all workers busy. Times are read
+// Record adds one operation. One that was Dropped has no times. Queued says that it found all workers busy. Times are read
 // from one monotonic clock. Delay is the time that the client lost: it is not in the latency. Parts are those
 // of an operation that was ok. Record allocates only for the first time of each kind and part.
 func (w *Worker) Record(op int, out Outcome, queued bool, due, start, end, delay time.Duration, parts ...PartTime) {
@@ -162,22 +157,16 @@ func (w *Worker) Record(op int, out Outcome, queued bool, due, start, end, delay
 	w.mu.Unlock()
 }
 
-// Drop adds one operation that was scheduled and never started.
-func (w *Worker) Drop(op int) {
-	w.mu.Lock()
-	w.ops[op].Counts[Dropped]++
-	w.mu.Unlock()
-}
-
 const (
-	// opBytes is the size of an operation's histograms of latency, response, service, wait and free.
-	opBytes = 3*229<<10 + 2*31<<10
+	// opBytes is the size of an operation's histograms of latency, response and service; of wait and free; and of the
+	// few parts that it has.
+	opBytes = 3*229<<10 + 2*31<<10 + 4*31<<10
 	// workerBytes bounds the histograms of all Workers.
 	workerBytes = 64 << 20
 	// mostPrecise is how many operations can have histograms of three digits. An operation counts
 	// once for each stream that has it. If there are more, all have two digits: 155 KB an operation.
 	mostPrecise = 64
-	roughBytes  = 5 * 31 << 10
+	roughBytes  = 9 * 31 << 10
 )
 
 // Recorder collects what the workers of one phase record.
@@ -195,9 +184,9 @@ type Recorder struct {
 // operations have scheduled times. Beyond mostPrecise operations, times are kept to two digits: a
 // percentile is then within 1% and not 0.1%. Each of sums are operations that are added up.
 func NewRecorder(ops, workers int, open bool, sums ...[]int) *Recorder {
-	rough, each := ops > mostPrecise, opBytes+partBytes
+	rough, each := ops > mostPrecise, opBytes
 	if rough {
-		each = roughBytes + partBytes
+		each = roughBytes
 	}
 	all := ops + len(sums)
 	r := &Recorder{Total: make([]Op, all), sums: sums, spare: newOps(ops, rough), interval: make([]Op, all)}
@@ -207,16 +196,13 @@ func NewRecorder(ops, workers int, open bool, sums ...[]int) *Recorder {
 	return r
 }
 
-// roughKinds are the times that no report compares.
-var roughKinds = []Kind{Wait, Free}
-
 // newOps are operations to record.
 func newOps(n int, rough bool) []Op {
 	ops := make([]Op, n)
 	for i := range ops {
 		for k := range ops[i].Times {
 			precise := digits
-			if rough || slices.Contains(roughKinds, Kind(k)) {
+			if k := Kind(k); rough || k == Wait || k == Free { // no report compares these
 				precise = digitsRough
 			}
 			ops[i].Times[k] = *NewHistogram(precise)

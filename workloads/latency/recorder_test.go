@@ -83,7 +83,7 @@ func TestOnlyOKEntersLatency(t *testing.T) {
 	for out := range Outcome(NumOutcomes) {
 		w.Record(0, out, false, 0, 0, time.Millisecond, 0)
 	}
-	w.Drop(0)
+	w.Record(0, Dropped, false, 0, 0, 0, 0)
 	r.Tick()
 	op := &r.Total[0]
 	if want := [NumOutcomes]int64{1, 1, 1, 1, 1, 2}; op.Counts != want {

@@ -62,23 +62,19 @@ func Open(dirs []string) (*Merged, error) {
 	return Merge(sources)
 }
 
-// waitEvery is how often Await looks for results.
-const waitEvery = 500 * time.Millisecond
-
 // Await waits until every folder has results. A folder gets its name when its run has ended.
 func Await(ctx context.Context, dirs []string, most time.Duration) error {
-	end := time.After(most)
+	waiting, done := context.WithTimeout(ctx, most)
+	defer done()
 	for _, dir := range dirs {
 		for {
 			if _, err := os.Stat(filepath.Join(dir, results.RunFile)); err == nil {
 				break
 			}
 			select {
-			case <-time.After(waitEvery):
-			case <-end:
-				return fmt.Errorf("%s contains no results after %v", dir, most)
-			case <-ctx.Done():
-				return ctx.Err()
+			case <-time.After(500 * time.Millisecond):
+			case <-waiting.Done():
+				return cmp.Or(ctx.Err(), fmt.Errorf("%s contains no results after %v", dir, most))
 			}
 		}
 	}
@@ -278,52 +274,41 @@ func belong(sources []Source) error {
 }
 
 // differences are the ways in which two runs cannot be segments of one.
-func differences(a, b *results.Run) []string {
-	var found []string
-	differ := func(what string, a, b any) {
-		x, _ := json.Marshal(a) // these are plain values
-		y, _ := json.Marshal(b)
-		if !bytes.Equal(x, y) {
-			found = append(found, fmt.Sprintf("%s (%s and %s)", what, bytes.Trim(x, `"`), bytes.Trim(y, `"`)))
+func differences(a, b *results.Run) (found []string) {
+	x, y := facts(a), facts(b)
+	for _, what := range slices.Sorted(maps.Keys(x)) {
+		one, _ := json.Marshal(x[what]) // these are plain values
+		other, _ := json.Marshal(y[what])
+		if y[what] != nil && !bytes.Equal(one, other) {
+			found = append(found, fmt.Sprintf("%s (%s and %s)", what, bytes.Trim(one, `"`), bytes.Trim(other, `"`)))
 		}
-	}
-	differ("the number of segments", a.Segment.Of, b.Segment.Of)
-	differ("the start", a.Segment.Start, b.Segment.Start)
-	differ("the workload", a.Workload.Name+" "+a.Workload.SHA256, b.Workload.Name+" "+b.Workload.SHA256)
-	differ("the seed", a.Seed, b.Seed)
-	x, y := &a.Environment, &b.Environment
-	differ("the version of mailbench", x.Version+" "+x.Commit, y.Version+" "+y.Commit)
-	differ("changes of mailbench's source", x.Dirty, y.Dirty)
-	differ("models, engines or flags", a.Config, b.Config)
-	differ("settings of engines", settings(a), settings(b))
-	differ("the objectives", a.Objectives, b.Objectives)
-	differ("the phases", phases(a), phases(b))
-	for _, s := range a.Schemas {
-		for _, t := range b.Schemas {
-			if s.Model == t.Model {
-				differ("the schema of "+s.Model, s.SHA256, t.SHA256)
-			}
-		}
-	}
-	if a.Mail != nil && b.Mail != nil {
-		differ("the mail file", a.Mail.SHA256, b.Mail.SHA256)
 	}
 	return found
 }
 
-// phases are the names of the phases, and how many trials have a digest.
-func phases(r *results.Run) (all []string) {
-	for _, p := range r.Phases {
-		all = append(all, fmt.Sprintf("%s with %d trials", p.Name, len(p.Trials)))
-	}
-	return all
-}
-
-// settings are the settings that must be the same. Contact points may differ: segments may name
+// facts are what is the same in all segments of a run, by their names. Contact points may differ: segments may name
 // different nodes of one cluster.
-func settings(r *results.Run) map[string]string {
-	all := maps.Clone(r.Settings)
-	maps.DeleteFunc(all, func(name, _ string) bool { return strings.HasSuffix(name, ".contact") })
+func facts(r *results.Run) map[string]any {
+	settings := maps.Clone(r.Settings)
+	maps.DeleteFunc(settings, func(name, _ string) bool { return strings.HasSuffix(name, ".contact") })
+	var phases []string // with how many trials have a digest
+	for _, p := range r.Phases {
+		phases = append(phases, fmt.Sprintf("%s with %d trials", p.Name, len(p.Trials)))
+	}
+	all := map[string]any{
+		"the number of segments": r.Segment.Of, "the start": r.Segment.Start,
+		"the workload": r.Workload.Name + " " + r.Workload.SHA256, "the seed": r.Seed,
+		"the version of mailbench":      r.Environment.Version + " " + r.Environment.Commit,
+		"changes of mailbench's source": r.Environment.Dirty,
+		"models, engines or flags":      r.Config, "settings of engines": settings,
+		"the objectives": r.Objectives, "the phases": phases,
+	}
+	for _, s := range r.Schemas {
+		all["the schema of "+s.Model] = s.SHA256
+	}
+	if r.Mail != nil {
+		all["the mail file"] = r.Mail.SHA256
+	}
 	return all
 }
 

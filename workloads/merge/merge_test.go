@@ -46,7 +46,7 @@ func record(r *rand.Rand, to ...*segment) {
 	for _, s := range to {
 		w := s.recorder.Worker(0)
 		if drop {
-			w.Drop(0)
+			w.Record(0, latency.Dropped, false, 0, 0, 0, 0)
 			s.dropped++
 			continue
 		}

@@ -26,14 +26,10 @@ func (o *Op) Add(b *Op) {
 // supports are in order: a sum has the last one that a part has.
 var supports = []Support{NotObserved, Native, EmulatedOp, NotOffered}
 
-// addNames adds the names of b, a list with commas, that a lacks.
+// addNames adds the names of b that a does not have. Both are lists with commas.
 func addNames(a, b string) string {
-	for name := range strings.SplitSeq(b, ", ") {
-		if name != "" && !slices.Contains(strings.Split(a, ", "), name) {
-			a = strings.TrimPrefix(a+", "+name, ", ")
-		}
-	}
-	return a
+	names := Distinct(strings.Split(a+", "+b, ", "), strings.TrimSpace)
+	return strings.Trim(strings.Join(names, ", "), ", ")
 }
 
 // add makes s, the mean cost of n operations, that of these and m others.

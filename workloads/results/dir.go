@@ -46,7 +46,8 @@ type Report struct {
 // Dir is a run directory that is being written. It gets its final name when the run has
 // ended. Until then it keeps what Save wrote, whatever happens.
 type Dir struct {
-	name    string // as the user wrote it
+	// Name is where the results are, as the user wrote it. That is a temporary name until Commit has succeeded.
+	Name    string
 	path    string // "" once committed or aborted
 	temp    string // where it is now
 	reports []Report
@@ -74,7 +75,7 @@ func Create(dir string, reports ...Report) (*Dir, error) {
 		return nil, fmt.Errorf("create run directory: %w", err)
 	}
 	d := &Dir{
-		reports: reports, name: filepath.Clean(dir) + partial, path: path, temp: path + partial, syncDir: syncDir,
+		reports: reports, Name: filepath.Clean(dir) + partial, path: path, temp: path + partial, syncDir: syncDir,
 	}
 	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
 		d.made = filepath.Dir(path)
@@ -87,7 +88,7 @@ func Create(dir string, reports ...Report) (*Dir, error) {
 		if !scratch.InUse(d.temp) {
 			whose = "a killed run may have left it; move or remove it, or choose another run directory"
 		}
-		return nil, fmt.Errorf("%w: %s exists: %s", ErrTaken, d.name, whose)
+		return nil, fmt.Errorf("%w: %s exists: %s", ErrTaken, d.Name, whose)
 	} else if err != nil {
 		return nil, fmt.Errorf("create run directory: %w", err)
 	}
@@ -105,9 +106,6 @@ func Create(dir string, reports ...Report) (*Dir, error) {
 
 // LatencyLog is where the run writes its interval log.
 func (d *Dir) LatencyLog() io.Writer { return &d.log }
-
-// Name is where the results are. That is a temporary name until Commit has succeeded.
-func (d *Dir) Name() string { return d.name }
 
 // Save brings to the disk what was measured so far: r as run.json, and the latency log so
 // far. Each file is whole at any time, also if the process is killed. After the first
@@ -146,7 +144,7 @@ func (d *Dir) Commit(r *Run) error {
 		return fmt.Errorf("write results: %w; saved files are in %s", err, d.temp)
 	}
 	// Each report that can be written is.
-	name, path := strings.TrimSuffix(d.name, partial), d.path
+	name, path := strings.TrimSuffix(d.Name, partial), d.path
 	err = logErr
 	for _, f := range d.reports {
 		write := func(w io.Writer) error { return f.Write(w, name, r) }
@@ -161,7 +159,7 @@ func (d *Dir) Commit(r *Run) error {
 	if renamed != nil { // the results stay where they are
 		return fmt.Errorf("the results are complete, but in %s: %w", d.temp, renamed)
 	}
-	d.temp, d.name = path, name
+	d.temp, d.Name = path, name
 	if err := d.syncDir(filepath.Dir(path)); err != nil {
 		return fmt.Errorf("write results: %w", err)
 	}

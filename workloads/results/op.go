@@ -45,12 +45,12 @@ func (in *Interval) Follow(b *Interval) {
 
 // Halved puts neighbors together, two by two.
 func Halved(all []Interval) (half []Interval) {
-	for pair := range slices.Chunk(all, 2) {
-		in := pair[0]
-		if len(pair) > 1 {
-			in.Follow(&pair[1])
+	for i, in := range all {
+		if i%2 == 0 {
+			half = append(half, in)
+		} else {
+			half[i/2].Follow(&in)
 		}
-		half = append(half, in)
 	}
 	return half
 }
@@ -337,14 +337,6 @@ func (t *Times) Scheduled() *Latency { return cmp.Or(t.Due, t.OK()) }
 
 // Attempted is how many operations were scheduled and offered, whatever became of them.
 func (o *Op) Attempted() int64 { return o.Count + o.Others() }
-
-// DueDiffers reports whether a percentile of all scheduled operations is not near that of the
-// operations that were ok.
-func (o *Op) DueDiffers() bool {
-	l := o.OK()
-	near := func(a, b int64) bool { return math.Abs(float64(a-b)) <= 0.1*float64(b) } // by at most a tenth of b
-	return o.Due != nil && !(near(o.Due.P50, l.P50) && near(o.Due.P99, l.P99) && near(o.Due.P999, l.P999))
-}
 
 // LatencyOf is the distribution of a histogram, and of so many operations that never ended; zero if there are none.
 func LatencyOf(h *latency.Histogram, dropped int64) Latency {

@@ -140,22 +140,19 @@ func (c *Cell) check() error {
 			return fmt.Errorf("interval %d begins at %g s and lasts %g s", i+1, in.At, in.Seconds)
 		}
 	}
+	all := map[string]map[string]Op{"": c.Ops}
 	for _, s := range c.Streams {
 		if s.Name == "" {
 			return errors.New("it has a stream without a name")
 		}
-		if err := checkCounts(s.Ops); err != nil {
-			return fmt.Errorf("stream %s: %w", s.Name, err)
-		}
+		all["stream "+s.Name+": "] = s.Ops
 	}
-	return checkCounts(c.Ops)
-}
-
-func checkCounts(ops map[string]Op) error {
-	for name, o := range ops {
-		counts := []int64{o.Count, o.NotFound, o.Failed, o.Unknown, o.Dropped, o.NoTarget, o.TooLarge, o.Clamped}
-		if slices.Min(counts) < 0 || slices.Max(counts) > mostCounted {
-			return fmt.Errorf("%s has an impossible count", name)
+	for place, ops := range all {
+		for name, o := range ops {
+			counts := []int64{o.Count, o.NotFound, o.Failed, o.Unknown, o.Dropped, o.NoTarget, o.TooLarge, o.Clamped}
+			if slices.Min(counts) < 0 || slices.Max(counts) > mostCounted {
+				return fmt.Errorf("%s%s has an impossible count", place, name)
+			}
 		}
 	}
 	return nil

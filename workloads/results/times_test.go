@@ -21,7 +21,7 @@ func TestDue(t *testing.T) {
 			w.Record(0, out, false, 0, 0, slow, 0)
 		}
 		for range dropped {
-			w.Drop(0)
+			w.Record(0, latency.Dropped, false, 0, 0, 0, 0)
 		}
 		r.Tick()
 		all, _ := TimesOf(&r.Total[0])
@@ -59,7 +59,7 @@ func TestQuantiles(t *testing.T) {
 		w.Record(0, latency.OK, false, 0, 0, time.Duration(i+1)*time.Millisecond, 0)
 	}
 	for range 100 {
-		w.Drop(0)
+		w.Record(0, latency.Dropped, false, 0, 0, 0, 0)
 	}
 	r.Tick()
 	_, got := TimesOf(&r.Total[0])
