@@ -164,7 +164,7 @@ const (
 	// workerBytes bounds the histograms of all Workers.
 	workerBytes = 64 << 20
 	// mostPrecise is how many operations can have histograms of three digits. An operation counts
-	// once for each stream that has it. If there are more, all have two digits: 155 KB an operation.
+	// once for each stream that has it. If there are more, all have two digits: 279 KB an operation.
 	mostPrecise = 64
 	roughBytes  = 9 * 31 << 10
 )

@@ -112,7 +112,6 @@ func (d *Dir) LatencyLog() io.Writer { return &d.log }
 // Save only the user removes the directory.
 func (d *Dir) Save(r *Run) error {
 	logErr := d.log.sync()
-	r.LatencyLog = d.log.safe
 	if err := cmp.Or(d.writeRun(r), logErr); err != nil {
 		return fmt.Errorf("write results: %w", err)
 	}
@@ -126,13 +125,11 @@ func (d *Dir) Save(r *Run) error {
 func (d *Dir) Commit(r *Run) error {
 	defer d.scratch.Close()
 	logErr := d.log.sync()
-	r.LatencyLog = d.log.safe
 	err := d.writeRun(r)
 	for _, to := range []*LogDigest{d.saved, nil} {
 		if full := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT); full && d.log.safe != to {
 			d.log.cut(to, fmt.Errorf("%s is cut off, so that %s fits: %w", LatencyFile, RunFile, err))
-			r.LatencyLog, logErr = to, d.log.err
-			err = d.writeRun(r)
+			logErr, err = d.log.err, d.writeRun(r)
 		}
 	}
 	logErr = cmp.Or(logErr, d.log.file.Close())
@@ -169,7 +166,9 @@ func (d *Dir) Commit(r *Run) error {
 	return nil
 }
 
+// writeRun writes run.json, which has the log that is on the disk.
 func (d *Dir) writeRun(r *Run) error {
+	r.LatencyLog = d.log.safe
 	if err := writeFile(filepath.Join(d.temp, RunFile), func(w io.Writer) error { return WriteJSON(w, r) }); err != nil {
 		return err
 	}
