@@ -221,6 +221,9 @@ var verdicts = []judged{
 		c.Evidence.InProcess, c.Client.CPUShare, c.Client.OthersShare = true, 0.4, 0.5
 		c.Evidence.Hiccups.Total = 3100 * ms
 	}, results.OK, "", codes{"shared-machine", "client-delay"}, "its process could not run for 10.3% of the phase"},
+	{"it was stopped next to the engine", func(c *results.Cell) {
+		c.Evidence.SameMachine, c.Evidence.Hiccups.Total = true, 3100*ms
+	}, results.OK, "", codes{"shared-machine", "client-delay"}, "its process could not run for 10.3% of the phase"},
 
 	// The engine was: its slowness is the result, and no fault of the run.
 	{"a slow engine", func(c *results.Cell) {

@@ -123,8 +123,8 @@ type Worker struct {
 	_     [64]byte // keeps the locks of two workers out of one cache line
 }
 
-// Record adds one operation. One that was Dropped has no times. Queued says that it found all workers busy. Times are read
-// from one monotonic clock. Delay is the time that the client lost: it is not in the latency. Parts are those
+// Record adds one operation. One that was Dropped has no times. Queued says that it found all workers busy. Times are
+// read from one monotonic clock. Delay is the time that the client lost: it is not in the latency. Parts are those
 // of an operation that was ok. Record allocates only for the first time of each kind and part.
 func (w *Worker) Record(op int, out Outcome, queued bool, due, start, end, delay time.Duration, parts ...PartTime) {
 	took, service := end-due-delay, end-start
