@@ -215,12 +215,12 @@ func (c *column) byPartition() bool {
 
 // args are the arguments of a pattern about row k.
 func (t *table) args(p *schemas.Pattern, k, version uint64, limit, items int) (args []drivers.Value) {
-	add := func(k, version uint64, cs ...*schemas.Column) {
+	add := func(version uint64, cs ...*schemas.Column) {
 		for _, c := range cs {
 			args = append(args, t.of(c).value(k, version))
 		}
 	}
-	add(k, 0, p.By...)
+	add(0, p.By...)
 	ranges, step := schemas.Clustering, uint64(1) // from row k to the next one with the same values of by
 	if p.In != nil {
 		ranges = p.In.Role
@@ -246,10 +246,15 @@ func (t *table) args(p *schemas.Pattern, k, version uint64, limit, items int) (a
 	if p.Element != nil {
 		args = append(args, element(*p.Element.Type.Key, t.of(p.Element).seed, 0))
 	}
-	add(k, 0, p.Filter...)
+	add(0, p.Filter...)
 	for end, b := range []*schemas.Bound{p.From, p.To} { // the row limit rows before it in its partition, and row k
 		if b != nil {
-			add(t.of(b.Column).sorted(k-min(k/step, uint64(limit))*step, k)[end], 0, b.Column)
+			c := t.of(b.Column)
+			ends := []drivers.Value{c.value(k-min(k/step, uint64(limit))*step, 0), c.value(k, 0)}
+			if c.Type.Kind != schemas.TimeUUID && ends[0].Compare(ends[1]) > 0 {
+				slices.Reverse(ends)
+			}
+			args = append(args, ends[end])
 		}
 	}
 	args = append(args, make([]drivers.Value, len(p.After))...) // null: the first page
@@ -266,10 +271,10 @@ func (t *table) args(p *schemas.Pattern, k, version uint64, limit, items int) (a
 		case schemas.Add:
 			args = append(args, drivers.Number(c.Type.Kind, 1))
 		case schemas.Put, schemas.PutIf:
-			add(k, version, c)
+			add(version, c)
 		}
 	}
-	add(k, 0, p.If...)
+	add(0, p.If...)
 	return args
 }
 
@@ -280,14 +285,6 @@ func (t *table) of(c *schemas.Column) *column {
 
 // stride is from a row to the next one of its partition.
 func (t *table) stride() uint64 { return max(1, t.partitions) }
-
-// sorted are two rows, of which a is older, in the order of a column.
-func (c *column) sorted(a, b uint64) [2]uint64 {
-	if c.Type.Kind != schemas.TimeUUID && c.value(a, 0).Compare(c.value(b, 0)) > 0 {
-		return [2]uint64{b, a}
-	}
-	return [2]uint64{a, b}
-}
 
 // number is the number of the column's value in row k, among those of the column. Version distinguishes the values that
 // a row has one after another. All distinct values are in each partition.

@@ -78,14 +78,13 @@ func (o *Operation) clear() { *o = Operation{Recipients: o.Recipients[:0], clien
 // Plan makes the operations of one stream of a phase: a pure function of (seed, n), so that a run replays exactly. It
 // does not change once made; all workers share it.
 type Plan struct {
-	census  *Census
-	phase   workloads.Phase
-	seed    uint64
-	stream  uint64 // streamOf the phase
-	mix     []choice
-	hows    []how // by operation, or by step of the session
-	session *workloads.Session
-	users   *keySet
+	census *Census
+	phase  workloads.Phase
+	seed   uint64
+	stream uint64 // streamOf the phase
+	mix    []choice
+	hows   []how // by operation, or by step of the session
+	users  *keySet
 }
 
 // choice is an operation of a mix. It is drawn if 64 random bits are below its bound, and not below that of the one
@@ -98,12 +97,11 @@ type choice struct {
 // New returns the plan of a phase that runs operations and has no streams, or of one stream of a phase.
 func New(w *workloads.Workload, phase *workloads.Phase, c *Census) *Plan {
 	p := &Plan{
-		census: c, phase: *phase, seed: w.Seed, stream: streamOf(phase), session: phase.Session,
-		users: keysOf(cmp.Or(phase.Keys, &w.Keys), c),
+		census: c, phase: *phase, seed: w.Seed, stream: streamOf(phase), users: keysOf(cmp.Or(phase.Keys, &w.Keys), c),
 	}
-	if p.session != nil {
-		for i := range p.session.Steps {
-			p.hows = append(p.hows, p.how(&p.session.Steps[i].How, w))
+	if phase.Session != nil {
+		for i := range phase.Session.Steps {
+			p.hows = append(p.hows, p.how(&phase.Session.Steps[i].How, w))
 		}
 		return p
 	}
@@ -159,7 +157,7 @@ func (p *Plan) Given(n uint64, op workloads.Op, user, folder int, o *Operation) 
 // step makes the next operation of a session into o.
 func (p *Plan) step(v *visit, o *Operation) {
 	o.clear()
-	o.Op, o.how, o.Session = p.session.Steps[v.now].Op, &p.hows[v.now], v.number
+	o.Op, o.how, o.Session = p.phase.Session.Steps[v.now].Op, &p.hows[v.now], v.number
 	n := v.number*workloads.MostSteps + uint64(v.done) - 1
 	r := &o.rand
 	r.Seed(p.seed, streamUserOfSession+p.stream<<8, v.number)

@@ -95,7 +95,7 @@ func (s *merged) Next(now time.Duration, o *Operation) (due time.Duration, ok bo
 	number, own := s.next, p.next
 	s.next++
 	s.last = due
-	if p.session == nil {
+	if p.phase.Session == nil {
 		p.next++
 		p.ahead = false
 		s.mu.Unlock()
@@ -117,7 +117,7 @@ func (p *part) head() (due time.Duration, ok bool) {
 			p.due, p.ahead = p.start(p.Plan, p.next)
 		}
 		switch {
-		case p.session == nil:
+		case p.phase.Session == nil:
 			return p.due, p.ahead
 		case len(p.visits) > 0 && (!p.ahead || p.due > p.visits[0].due):
 			return p.visits[0].due, true
@@ -125,7 +125,7 @@ func (p *part) head() (due time.Duration, ok bool) {
 			return 0, false
 		}
 		var v visit
-		if v.begin(p.session, p.seed, p.stream, p.next, p.due) {
+		if v.begin(p.phase.Session, p.seed, p.stream, p.next, p.due) {
 			p.visits = append(p.visits, v)
 			a := p.visits
 			for i := len(a) - 1; i > 0 && a[i].before(&a[(i-1)/2]); i = (i - 1) / 2 {
@@ -142,9 +142,9 @@ func (p *part) head() (due time.Duration, ok bool) {
 func (p *part) takeVisit() visit {
 	top := &p.visits[0]
 	v := *top
-	more := top.next(p.session)
+	more := top.next(p.phase.Session)
 	if more {
-		top.due += top.think(p.session, p.phase.Think)
+		top.due += top.think(p.phase.Session, p.phase.Think)
 		more = p.phase.Duration == 0 || top.due < p.phase.Duration
 	}
 	if end := len(p.visits) - 1; !more {
@@ -175,17 +175,17 @@ func (s *merged) closed(now time.Duration, o *Operation) bool {
 	}
 	number, own := s.next, p.next
 	s.next++
-	if p.session == nil || v.done == 0 || !v.next(p.session) {
+	if p.phase.Session == nil || v.done == 0 || !v.next(p.phase.Session) {
 		p.next++
-		if p.session != nil {
-			v.begin(p.session, p.seed, p.stream, own, 0)
+		if p.phase.Session != nil {
+			v.begin(p.phase.Session, p.seed, p.stream, own, 0)
 		}
 	}
 	s.mu.Unlock()
 
 	var think time.Duration
-	if p.session != nil {
-		think = v.think(p.session, p.phase.Think)
+	if p.phase.Session != nil {
+		think = v.think(p.phase.Session, p.phase.Think)
 		p.step(v, o)
 	} else {
 		p.Plan.Next(own, o)

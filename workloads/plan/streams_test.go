@@ -155,10 +155,10 @@ func TestSessions(t *testing.T) {
 	var one, two []string
 	for _, into := range []*[]string{&one, &two} {
 		var v visit
-		for more := v.begin(plan.session, plan.seed, plan.stream, 17, 0); more; more = v.next(plan.session) {
+		for more := v.begin(plan.phase.Session, plan.seed, plan.stream, 17, 0); more; more = v.next(plan.phase.Session) {
 			var o Operation
 			plan.step(&v, &o)
-			*into = append(*into, fmt.Sprint(o.Op, o.User, o.Folder, o.Pick, o.Skip, v.think(plan.session, p.Streams[0].Think)))
+			*into = append(*into, fmt.Sprint(o.Op, o.User, o.Folder, o.Pick, o.Skip, v.think(plan.phase.Session, p.Streams[0].Think)))
 		}
 	}
 	if !slices.Equal(one, two) || len(one) < 5 || !strings.HasPrefix(one[0], "login") {
