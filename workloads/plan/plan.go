@@ -63,17 +63,14 @@ type Operation struct {
 
 	rand   random.Rand
 	how    *how
-	client *client // the closed loop's client that executes it; nil: an open loop
-}
-
-// client is one client of a closed loop.
-type client struct {
-	number int   // from 1
-	visit  visit // its session
+	client int   // number of the closed loop's client that executes it, from 1
+	visit  visit // the client's session
 }
 
 // clear empties the operation. Its buffers and its client stay.
-func (o *Operation) clear() { *o = Operation{Recipients: o.Recipients[:0], client: o.client} }
+func (o *Operation) clear() {
+	*o = Operation{Recipients: o.Recipients[:0], client: o.client, visit: o.visit}
+}
 
 // Plan makes the operations of one stream of a phase: a pure function of (seed, n), so that a run replays exactly. It
 // does not change once made; all workers share it.

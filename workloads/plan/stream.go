@@ -163,12 +163,12 @@ func (s *merged) closed(now time.Duration, o *Operation) bool {
 		s.mu.Unlock()
 		return false
 	}
-	if o.client == nil {
+	if o.client == 0 {
 		s.clients++
-		o.client = &client{number: s.clients}
+		o.client = s.clients
 	}
-	p, v := &s.parts[0], &o.client.visit
-	at := (o.client.number - 1) % max(1, s.phase.Clients) // among the clients of the streams
+	p, v := &s.parts[0], &o.visit
+	at := (o.client - 1) % max(1, s.phase.Clients) // among the clients of the streams
 	for i := 1; i < len(s.parts) && at >= p.phase.Clients; i++ {
 		at -= p.phase.Clients
 		p = &s.parts[i]
