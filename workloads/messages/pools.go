@@ -1,6 +1,7 @@
 package messages
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/binary"
 	"mime"
@@ -53,12 +54,6 @@ type lines struct {
 
 func (l *lines) end() { l.start = append(l.start, len(l.text)) }
 
-// Write implements io.Writer.
-func (l *lines) Write(b []byte) (int, error) {
-	l.text = append(l.text, b...)
-	return len(b), nil
-}
-
 // thePools are read-only. They take a tenth of a second to make, and are the same for each workload.
 var thePools = sync.OnceValue(func() *pools {
 	var r random.Rand
@@ -77,14 +72,16 @@ var thePools = sync.OnceValue(func() *pools {
 		p.text.end()
 	}
 	p.html.end()
+	var encoded bytes.Buffer
+	quoted := quotedprintable.NewWriter(&encoded)
 	p.quoted.end()
-	quoted := quotedprintable.NewWriter(&p.quoted)
 	for len(p.html.text) < htmlPool {
 		at := len(p.html.text)
 		p.html.text = append(p.html.text, htmlTags[r.IntN(len(htmlTags))]...)
 		p.html.text = words.line(p.html.text, &r, 40)
 		p.html.end()
 		_, _ = quoted.Write(p.html.text[at:])
+		p.quoted.text = encoded.Bytes()
 		p.quoted.end()
 	}
 	for i := 0; i+8 <= len(p.binary); i += 8 {
