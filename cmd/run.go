@@ -281,11 +281,15 @@ func (f *runFlags) config(known registry, name string) (*run.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	swept, err := sweepOverride(f.sweep)
-	if err != nil {
-		return nil, err
+	if f.sweep != "" {
+		path, list, _ := strings.Cut(f.sweep, "=")
+		for v := range strings.SplitSeq(list, ",") {
+			if !sweepPath.MatchString(path) || !sweepValue.MatchString(strings.TrimSpace(v)) {
+				return nil, usagef("--sweep %q: expected KEY=VALUE,VALUE,…, such as population.messages=100,1000,10000", f.sweep)
+			}
+		}
+		more = append(more, "sweep={"+path+": ["+list+"]}")
 	}
-	more = append(more, swept...)
 	c.Overrides = slices.Concat(f.set, f.seed, more)
 	words := known.words()
 	words.ExpectModels = known.modelNames()

@@ -196,20 +196,6 @@ func (f *runFlags) parseSegment() (err error) {
 // sweepPath and sweepValue match what --sweep may have before and after its equals sign.
 var sweepPath, sweepValue = regexp.MustCompile(`^[A-Za-z0-9_.@-]+$`), regexp.MustCompile(`^[A-Za-zµ0-9_./+-]+$`)
 
-// sweepOverride is the override for --sweep. Without a text there is none.
-func sweepOverride(text string) ([]string, error) {
-	if text == "" {
-		return nil, nil
-	}
-	path, list, _ := strings.Cut(text, "=")
-	for v := range strings.SplitSeq(list, ",") {
-		if !sweepPath.MatchString(path) || !sweepValue.MatchString(strings.TrimSpace(v)) {
-			return nil, usagef("--sweep %q: expected KEY=VALUE,VALUE,…, such as population.messages=100,1000,10000", text)
-		}
-	}
-	return []string{"sweep={" + path + ": [" + list + "]}"}, nil
-}
-
 // repeat takes the workload, models, engines and settings from the saved run that --from names. Flags that were
 // given stay as they are. It returns the registry with the models of that run, and the run; nil without --from.
 func (f *runFlags) repeat(known registry, flags *pflag.FlagSet, args []string) (registry, *results.Run, error) {

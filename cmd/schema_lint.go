@@ -97,10 +97,17 @@ func (f *lintFlags) run(cmd *cobra.Command, known registry, args []string) (err 
 
 // check checks the schemas that are named. It reads all input first.
 func (f *lintFlags) check(cmd *cobra.Command, known registry, args []string) ([]*lint.Report, error) {
-	earlier, err := readBaseline(f.baseline)
-	if err != nil {
-		return nil, err
+	var earlier lint.Baseline
+	if f.baseline != "" {
+		text, err := plainfile.Read(f.baseline, mostText)
+		if err != nil {
+			return nil, usagef("read the baseline: %w", err)
+		}
+		if earlier, err = lint.ReadBaseline(text); err != nil {
+			return nil, usagef("read the baseline %s: %w", f.baseline, err)
+		}
 	}
+	var err error
 	engines := f.engines // lint also knows engines that mailbench has no driver for
 	if len(engines) > 0 {
 		name := func(name string) string { return name }
@@ -209,22 +216,6 @@ func (f *lintFlags) writeRules(out io.Writer, names []string) error {
 	}
 	lint.WriteRules(out, rules)
 	return screen.Err(out)
-}
-
-// readBaseline reads an earlier report. Without a name there is none.
-func readBaseline(name string) (lint.Baseline, error) {
-	if name == "" {
-		return nil, nil
-	}
-	text, err := plainfile.Read(name, mostText)
-	if err != nil {
-		return nil, usagef("read the baseline: %w", err)
-	}
-	b, err := lint.ReadBaseline(text)
-	if err != nil {
-		return nil, usagef("read the baseline %s: %w", name, err)
-	}
-	return b, nil
 }
 
 // forecastFlags are the flags of schema forecast as they were given.

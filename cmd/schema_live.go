@@ -239,7 +239,15 @@ func newSchemaValidate(known registry) *cobra.Command {
 	})
 	flags := cmd.Flags()
 	f.storeFlags.bind(flags)
-	flags.Var(within((*share)(&f.check.Sample), 0.00001, 1, "a share such as 1%,", parseShare), "sample",
+	parse := func(text string) (share, error) {
+		number, percent := strings.CutSuffix(text, "%")
+		v, err := strconv.ParseFloat(number, 64)
+		if percent {
+			v /= 100
+		}
+		return share(v), err
+	}
+	flags.Var(within((*share)(&f.check.Sample), 0.00001, 1, "a share such as 1%,", parse), "sample",
 		"read only this `SHARE` of each table, such as 1%, and the rows that it refers to; counters and orphaned rows need all of it")
 	flags.Var(wholeUint64(&f.check.Seed), "seed", "draw the sample from seed `N`")
 	flags.Var(whole(&f.check.Workers, 1, mostWorkers), "concurrency", "read with `N` concurrent sessions")
@@ -258,15 +266,6 @@ type share float64
 
 // String returns the share in percent.
 func (s share) String() string { return strconv.FormatFloat(100*float64(s), 'g', 4, 64) + "%" }
-
-func parseShare(text string) (share, error) {
-	number, percent := strings.CutSuffix(text, "%")
-	v, err := strconv.ParseFloat(number, 64)
-	if percent {
-		v /= 100
-	}
-	return share(v), err
-}
 
 func (f *validateFlags) run(
 	cmd *cobra.Command, known registry, name string, s *schemas.Schema, st drivers.Store,
