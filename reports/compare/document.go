@@ -76,10 +76,7 @@ func (c *Comparison) facts() []string {
 		base, fresh = max(base, cell.BaseCount), max(fresh, cell.NewCount)
 	}
 	how := "sequential runs: changes of the machine between them are in the ratios (compare --run interleaves them)"
-	switch {
-	case c.Paired:
-		how = "interleaved: compared in pairs"
-	case c.Interleaved:
+	if c.Interleaved {
 		how = "interleaved"
 	}
 	describe := func(b *Build) string {
@@ -248,18 +245,12 @@ func (f *Figure) addTo(t *document.Table) {
 		}
 		return text(*v)
 	}
-	bound := func(v float64) string {
-		if v >= 100 {
-			return ">100"
-		}
-		return strconv.FormatFloat(v, 'f', 2, 64)
-	}
 	name, interval := f.Op+" "+f.Name, ""
 	if f.Measure.load {
 		name = f.Name
 	}
 	if f.Low != nil {
-		interval = bound(*f.Low) + " to " + bound(*f.High)
+		interval = fmt.Sprintf("%.2f to %.2f", *f.Low, *f.High)
 	}
 	if f.Exact {
 		interval = "exact"

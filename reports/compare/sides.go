@@ -193,7 +193,7 @@ type trial struct {
 	side  int
 	run   *results.Run
 	cell  *results.Cell
-	phase string
+	of    Subject
 	found *results.SearchResult // of a search for the highest rate; nil: there was none
 }
 
@@ -214,7 +214,7 @@ func newCells(both [2]Side, force bool) (cells []*Cell, alone []string) {
 					forced := *c
 					c, forced.Verdict = &forced, results.OK
 				}
-				one := trial{side: side, run: r, cell: c, phase: c.Where()}
+				one := trial{side: side, run: r, cell: c, of: Subject{c.Model, c.Engine, c.Where()}}
 				if at := slices.IndexFunc(r.Searches, func(s results.Search) bool { return s.Key == c.Key }); at >= 0 {
 					one.found = r.Searches[at].Found
 				}
@@ -223,15 +223,14 @@ func newCells(both [2]Side, force bool) (cells []*Cell, alone []string) {
 					continue
 				}
 				for _, s := range c.Streams {
-					one.cell, one.phase = c.Alone(s.Name), c.Where()+":"+s.Name
+					one.cell, one.of.Phase = c.Alone(s.Name), c.Where()+":"+s.Name
 					all = append(all, one)
 				}
 			}
 		}
 	}
-	subject := func(t trial) Subject { return Subject{t.cell.Model, t.cell.Engine, t.phase} }
-	for _, same := range results.Grouped(all, subject) {
-		c := &Cell{Subject: subject(same[0]), Figures: []Figure{}, trials: same, shares: map[string]float64{}}
+	for _, same := range results.Grouped(all, func(t trial) Subject { return t.of }) {
+		c := &Cell{Subject: same[0].of, Figures: []Figure{}, trials: same, shares: map[string]float64{}}
 		if c.check(); c.BaseCount == 0 || c.NewCount == 0 {
 			alone = append(alone, fmt.Sprintf("only %s has %s", both[same[0].side].Name, c.Subject))
 			continue

@@ -201,7 +201,7 @@ func TestTie(t *testing.T) {
 		t.Errorf("%d first, want 2:\n%s", l.First, said(l))
 	}
 	has(t, said(l), "Fastest by typical latency: b 0.110 ms; not significantly slower: a 0.140 (+27%, -47 to +234%).", "But: a needs 50.0 KB/op read (b 1.00), costly over networks")
-	if d, _ := Compare(l.Models[0].Values[Typical], l.Models[1].Values[Typical], true, 1); d.Significant || d.Trials != 3 {
+	if d := Compare(l.Models[0].Values[Typical], l.Models[1].Values[Typical], true, 1); d.Significant || d.Trials != 3 {
 		t.Errorf("%+v", d)
 	}
 }

@@ -18,7 +18,7 @@ const leastDifference = 1.05
 
 // Difference is how a metric of one model compares with that of another. Ratio is the geometric mean
 // of the ratios of their trials, and Low to High its 95% interval by Student's t of their logarithms, which holds for
-// all other models together. That of one trial is from 0 to infinity.
+// all other models together. That of one trial is from 0 to infinity. Without trials nothing is known.
 type Difference struct {
 	Ratio, Low, High float64
 	Trials           int
@@ -31,9 +31,8 @@ func (d Difference) Larger() bool { return d.Significant || d.Trials == 1 && d.R
 
 // Compare compares b with a, trial by trial. Trials are interleaved, so trials of one number ran at
 // nearly the same time. With so many others the best is compared, and the intervals of all of them hold together
-// (Bonferroni): of several equal models one seems the best by chance more easily than of two. It returns false if they
-// have no trial in common.
-func Compare(a, b results.Series, timed bool, others int) (d Difference, ok bool) {
+// (Bonferroni): of several equal models one seems the best by chance more easily than of two.
+func Compare(a, b results.Series, timed bool, others int) (d Difference) {
 	var logs []float64
 	for i := range min(len(a), len(b)) {
 		if !math.IsNaN(a[i]) && !math.IsNaN(b[i]) {
@@ -41,12 +40,12 @@ func Compare(a, b results.Series, timed bool, others int) (d Difference, ok bool
 		}
 	}
 	if d.Trials = len(logs); d.Trials == 0 {
-		return d, false
+		return d
 	}
 	mean, half := growth.Mean(logs, 0.05/float64(others))
 	d.Ratio, d.Low, d.High = math.Exp(mean), math.Exp(mean-half), math.Exp(mean+half)
 	d.Significant = d.Ratio > leastDifference && (!timed || d.Low > 1)
-	return d, true
+	return d
 }
 
 // Leading says which of the values are best or level with the best. They are the least value, and in
@@ -63,8 +62,7 @@ func Leading(all []results.Series, timed bool) []bool {
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(results.Median(all[a]), results.Median(all[b])) })
 	for n, i := range order {
 		if n > 0 {
-			d, ok := Compare(all[order[0]], all[i], timed, len(order)-1)
-			if !ok || d.Larger() {
+			if d := Compare(all[order[0]], all[i], timed, len(order)-1); d.Trials == 0 || d.Larger() {
 				break
 			}
 		}
@@ -173,23 +171,21 @@ func (l *Load) headline() string {
 		return "No model is ranked by " + l.By.Name() + ": do not decide by the latencies below."
 	}
 	first := ranked[0]
-	last, _ := l.differ(l.By, first, ranked[len(ranked)-1])
 	best, level, more := "Fastest by "+l.By.Name(), "not significantly slower",
 		"Significantly slower (over 5%, interval above 0, 95% sure for all models at once)"
 	switch {
 	case !l.By.Timed():
 		best, level, more = "First by "+l.By.Name(), "within 5%, which counts as equal", "More"
-	case len(ranked) > 1 && last.Trials < 2:
+	case len(ranked) > 1 && l.differ(l.By, first, ranked[len(ranked)-1]).Trials < 2:
 		best += " of one trial (significance unknown, use --trials 5)"
 		level, more = "within 5%, which counts as equal", "Slower"
 	}
 	var said [3][]string
 	for i, m := range ranked[1:] {
 		kind := 2
-		switch d, ok := l.differ(l.By, first, m); {
-		case i+1 < l.First:
+		if i+1 < l.First {
 			kind = 0
-		case ok && d.Larger():
+		} else if l.differ(l.By, first, m).Larger() {
 			kind = 1
 		}
 		said[kind] = append(said[kind], l.over(first, m))
@@ -209,14 +205,14 @@ func (l *Load) over(a, b *Model) string {
 	percent := func(ratio float64) string { return fmt.Sprintf("%+.0f", 100*(ratio-1)) }
 	ratio := b.Value(l.By) / max(a.Value(l.By), 1e-9)
 	more := percent(ratio) + "%"
-	if d, ok := l.differ(l.By, a, b); ok && l.By.Timed() && d.Trials > 2 && d.Low <= 1.001*ratio && ratio <= 1.001*d.High {
+	if d := l.differ(l.By, a, b); l.By.Timed() && d.Trials > 2 && d.Low <= 1.001*ratio && ratio <= 1.001*d.High {
 		more += ", " + percent(d.Low) + " to " + percent(d.High) + "%"
 	}
 	return fmt.Sprintf("%s %s (%s)", b.Name, l.By.Number(b.Value(l.By)), more)
 }
 
 // differ compares a metric of b with that of a, two of the ranked models.
-func (l *Load) differ(x Metric, a, b *Model) (Difference, bool) {
+func (l *Load) differ(x Metric, a, b *Model) Difference {
 	return Compare(a.Values[x], b.Values[x], x.Timed(), max(1, len(l.ranked())-1))
 }
 
@@ -254,8 +250,7 @@ func (l *Load) but() (said []string) {
 		}
 		best := all[0]
 		who := slices.DeleteFunc(by(first, x), func(m *Model) bool {
-			d, ok := l.differ(x, best, m)
-			return !ok || !d.Significant || m.Value(x) < 2*best.Value(x)
+			return !l.differ(x, best, m).Significant || m.Value(x) < 2*best.Value(x)
 		})
 		need := "need"
 		if len(who) == 1 {
@@ -321,12 +316,11 @@ func (l *Load) dominates(a, b *Model) bool {
 	better := false
 	for _, x := range Metrics {
 		leads := l.Leading(x)
-		worse, known := Compare(b.Values[x], a.Values[x], x.Timed(), 1) // what speaks against it needs less proof
-		if known && worse.Significant || leads[slices.Index(l.Models, b)] && !leads[slices.Index(l.Models, a)] {
+		worse := Compare(b.Values[x], a.Values[x], x.Timed(), 1) // what speaks against it needs less proof
+		if worse.Significant || leads[slices.Index(l.Models, b)] && !leads[slices.Index(l.Models, a)] {
 			return false
 		}
-		d, _ := l.differ(x, a, b)
-		better = better || d.Significant
+		better = better || l.differ(x, a, b).Significant
 	}
 	return better
 }

@@ -24,7 +24,7 @@ type Sample struct {
 type Estimate struct {
 	Base, New             float64 // means of the trials: Difference is their difference
 	Difference, Low, High float64
-	Deviation             float64 // standard deviation of the trials of a side
+	Deviation             float64 // standard deviation of the trials of a side; NaN if a side has only one
 	Trials                int     // that each side has at least
 }
 
@@ -100,13 +100,8 @@ func contrast(s Sample, base, fresh int, paired bool, e *Estimate) func(isNew []
 	}
 	b, n = b.Known(), n.Known()
 	e.Base, e.New, e.Trials = stat.Mean(b, nil), stat.Mean(n, nil), min(len(b), len(n))
-	squares, free := 0.0, 0.0
-	for _, side := range []results.Series{b, n} {
-		if of := float64(len(side) - 1); of > 0 {
-			squares, free = squares+of*stat.Variance(side, nil), free+of
-		}
-	}
-	e.Deviation = math.Sqrt(squares / max(1, free))
+	free := [2]float64{float64(len(b) - 1), float64(len(n) - 1)}
+	e.Deviation = math.Sqrt((free[0]*stat.Variance(b, nil) + free[1]*stat.Variance(n, nil)) / (free[0] + free[1]))
 	// Part of the standard error is a share of the smallest difference that matters. Without it the metric whose few
 	// trials happen to lie closest decides for all metrics. It is like s0 of SAM (V. G. Tusher, R. Tibshirani, G. Chu,
 	// Significance analysis of microarrays applied to the ionizing radiation response, 2001).
