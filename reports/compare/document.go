@@ -69,8 +69,16 @@ func (c *Comparison) Document() *document.Document {
 	return &document.Document{Title: c.New.Name + " against " + c.Base.Name, Facts: c.facts(), Sections: sections}
 }
 
-// facts are the version of each build and when it ran, how trials were compared, and what is equal on both sides.
-func (c *Comparison) facts() []string {
+// facts are the version of each build and when it ran, and how trials were compared.
+func (c *Comparison) facts() (facts []string) {
+	for side, b := range []Build{c.Base, c.New} {
+		commit := b.Commit[:min(12, len(b.Commit))]
+		if b.Dirty {
+			commit += ", changed"
+		}
+		facts = append(facts, fmt.Sprintf("%s: %s, mailbench %s (%s), %s, %s, %s", sides[side], b.Name, b.Version,
+			cmp.Or(commit, "commit unknown"), b.Go, b.Started, words.Plural(b.Runs, "run")))
+	}
 	base, fresh := 0, 0
 	for _, cell := range c.Cells {
 		base, fresh = max(base, cell.BaseCount), max(fresh, cell.NewCount)
@@ -79,22 +87,7 @@ func (c *Comparison) facts() []string {
 	if c.Interleaved {
 		how = "interleaved"
 	}
-	describe := func(b *Build) string {
-		commit := b.Commit[:min(12, len(b.Commit))]
-		if b.Dirty {
-			commit += ", changed"
-		}
-		return fmt.Sprintf("%s, mailbench %s (%s), %s, %s, %s", b.Name, b.Version, cmp.Or(commit, "commit unknown"), b.Go,
-			b.Started, words.Plural(b.Runs, "run"))
-	}
-	facts := []string{
-		"base: " + describe(&c.Base), "new: " + describe(&c.New),
-		fmt.Sprintf("trials: %d of base, %d of new, %s", base, fresh, how),
-	}
-	if len(c.Forced) == 0 {
-		facts = append(facts, "both: the same in all that is compared, but for the build")
-	}
-	return facts
+	return append(facts, fmt.Sprintf("trials: %d of base, %d of new, %s", base, fresh, how))
 }
 
 // headline says what to read first: the verdict, what to do next, the notes, and how many metrics have each verdict.

@@ -48,7 +48,7 @@ func TestRates(t *testing.T) {
 			for range figures {
 				s.Figures = append(s.Figures, made(random, tc.runs, tc.runs, tc.vary, 1))
 			}
-			s.changesOfTimes()
+			s.changes()
 			any := false
 			for range s.Changed {
 				any = true

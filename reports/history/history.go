@@ -253,8 +253,7 @@ func (h *History) series(runs []Run, selected []compare.Gate) error {
 	for i := range h.Series {
 		s := &h.Series[i]
 		s.Figures = slices.DeleteFunc(s.Figures, func(f *Figure) bool { return len(selected) > 0 && !chosen[f] })
-		s.changesOfCounters()
-		s.changesOfTimes()
+		s.changes()
 	}
 	return nil
 }
@@ -290,42 +289,35 @@ const falseAlarms = 0.05
 // counted reports whether the figure is a counter.
 func (f *Figure) counted() bool { return !f.Measure.Timed() }
 
-// changesOfCounters finds the runs at which counters changed. Each run is compared with the run
-// at which the counter changed last, so that small steps add up.
-func (s *Series) changesOfCounters() {
+// changes finds the runs at which figures changed. Each counter is compared with the run at which it changed last, so
+// that small steps add up.
+func (s *Series) changes() {
+	timed := len(slices.DeleteFunc(slices.Clone(s.Figures), (*Figure).counted))
+	level := falseAlarms / float64(timed)
+	if timed > 0 {
+		s.Least = significance.LeastValues(level)
+	}
 	differ := map[[2]int]map[string]compare.Figure{} // by two runs
 	for _, f := range s.Figures {
-		was := -1
-		for run, v := range f.Values {
-			if v == nil || !f.counted() {
+		if !f.counted() {
+			if f.search(level) {
+				s.Tested++
+			}
+			continue
+		}
+		was := slices.IndexFunc(f.Values, func(v *float64) bool { return v != nil })
+		for run := was + 1; run < len(f.Values); run++ {
+			k := [2]int{was, run}
+			if f.Values[run] == nil {
 				continue
 			}
-			if was < 0 {
-				was = run
-			}
-			k := [2]int{was, run}
-			if differ[k] == nil && was < run {
+			if differ[k] == nil {
 				differ[k] = compare.Counted(s.Runs[was].run, s.Runs[run].run)
 			}
 			if c, ok := differ[k][f.String()]; ok {
 				f.Changes = append(f.Changes, Change{Run: run, Before: *c.Base, After: *c.New, Says: c.Verdict, Exact: c.Exact})
 				was = run
 			}
-		}
-	}
-}
-
-// changesOfTimes finds where timed figures changed.
-func (s *Series) changesOfTimes() {
-	timed := slices.DeleteFunc(slices.Clone(s.Figures), (*Figure).counted)
-	if len(timed) == 0 {
-		return
-	}
-	level := falseAlarms / float64(len(timed))
-	s.Least = significance.LeastValues(level)
-	for _, f := range timed {
-		if f.search(level) {
-			s.Tested++
 		}
 	}
 }
