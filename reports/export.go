@@ -25,7 +25,8 @@ const BenchFile = "bench.txt"
 // them. Benchstat prints one table for each unit, with a line for each name. WriteBench leaves
 // out what differs from run to run.
 func WriteBench(w io.Writer, r *results.Run) error {
-	out := bufio.NewWriter(w) // keeps the first error
+	out := bufio.NewWriter(w)                          // keeps the first error
+	divides := strings.NewReplacer("/", "_", " ", "_") // or ends the name of a benchmark
 	inForce := map[string]string{}
 	config := func(key, value string) {
 		if value = words.OneLine(value); value != inForce[key] {
@@ -52,8 +53,8 @@ func WriteBench(w io.Writer, r *results.Run) error {
 				config("durability", c.Durability)
 				config("verdict", string(c.Verdict))
 				if values := benchValues(&o); values != "" {
-					fmt.Fprintf(out, "BenchmarkMail/model=%s/op=%s-%d\t%8d%s\n", benchName(c.Model), benchName(name), e.MaxProcs,
-						o.Count, values)
+					model, op := divides.Replace(words.OneLine(c.Model)), divides.Replace(words.OneLine(name))
+					fmt.Fprintf(out, "BenchmarkMail/model=%s/op=%s-%d\t%8d%s\n", model, op, e.MaxProcs, o.Count, values)
 				}
 			}
 		}
@@ -85,11 +86,6 @@ func benchValues(o *results.Op) (values string) {
 	count(o.Unknown, "unknown")
 	count(o.Dropped, "dropped")
 	return values
-}
-
-// benchName replaces what ends or divides the name of a benchmark.
-func benchName(s string) string {
-	return strings.NewReplacer("/", "_", " ", "_").Replace(words.OneLine(s))
 }
 
 // The form of JUnit's XML that CI systems read. Plugins of some refuse the attribute skipped at testsuites.

@@ -152,9 +152,6 @@ func noteTimes(s *document.Section, l *ranking.Load, why string) {
 	s.Note(document.Faint, "", note)
 }
 
-// percent writes a share.
-func percent(share float64) string { return fmt.Sprintf("%.0f", 100*share) }
-
 // heats are the ratios to the best from which on a cell has the next of the shades.
 var heats = [len(document.Shades)]float64{1.5, 3, 5, 10}
 
@@ -185,7 +182,8 @@ func (v *run) operations(loads []*ranking.Load) document.Section {
 			engine, t.Least = "", 3 // the most frequent, on a first screen that has no room for all
 		}
 		for _, share := range l.Shares {
-			cells, styles := []document.Cell{{Text: share.Op}, {Text: percent(l.Covers * share.Share)}}, stylesOf(l, share.Op)
+			cells := []document.Cell{{Text: share.Op}, {Text: fmt.Sprintf("%.0f", 100*(l.Covers*share.Share))}}
+			styles := stylesOf(l, share.Op)
 			for _, name := range models {
 				p50, p99 := document.Cell{Text: "-"}, document.Cell{Text: "-"} // not on this engine
 				if at := slices.IndexFunc(l.Models, func(m *ranking.Model) bool { return m.Name == name }); at >= 0 {
@@ -286,7 +284,7 @@ func (v *run) alone(l *ranking.Load) document.Section {
 	for i, s := range l.Shares {
 		of := m.Ops[s.Op]
 		row := []any{
-			s.Op, percent(s.Share), percent(ofTime[i].Share),
+			s.Op, fmt.Sprintf("%.0f", 100*s.Share), fmt.Sprintf("%.0f", 100*ofTime[i].Share),
 			percentileOf(of, 0.5), percentileOf(of, 0.9), percentileOf(of, 0.99),
 			results.MS(slices.Max(append(of.Each(slowest).Known(), 0))),
 		}

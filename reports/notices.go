@@ -123,9 +123,6 @@ func (n Names) whose(r *results.Run, some []*results.Cell) string {
 	return strings.Join(names, ", ")
 }
 
-// mostSerious is how many warnings the first screen has.
-const mostSerious = 2
-
 // The orders of warnings, the most serious first. Minor ones are notes, which only --full has.
 const (
 	incomplete = iota // operations are missing from the latencies
@@ -142,8 +139,15 @@ func (v *run) warnings() (first, further document.Section) {
 		plain[order], texts[order] = append(plain[order], short), append(texts[order], text)
 	}
 	for _, l := range v.loads {
-		if who := v.queueing(l); who != "" {
-			text := fmt.Sprintf("latency includes queueing (%s of max ops/s): use --set %s", who, ranking.Lower(l.Models))
+		var near []string // models whose offered rate was near what they achieve without pauses
+		for _, m := range l.Models {
+			if part := m.OfMaximum(); part >= ranking.NearMaximum && m.Ranked() {
+				near = append(near, fmt.Sprintf("%s at %.0f%%", v.names.Part(m.Model, m.Engine), 100*part))
+			}
+		}
+		if len(near) > 0 {
+			text := fmt.Sprintf("latency includes queueing (%s of max ops/s): use --set %s",
+				strings.Join(near, ", "), ranking.Lower(l.Models))
 			add(queued, text, text)
 		} else if text := v.varies(l); text != "" {
 			add(disturbed, text, text)
@@ -169,7 +173,7 @@ func (v *run) warnings() (first, further document.Section) {
 		further.Note(document.Plain, "", text)
 	}
 	serious := slices.Concat(plain[:minor]...)
-	shown := serious[:min(len(serious), mostSerious)]
+	shown := serious[:min(len(serious), 2)]
 	style, rest := document.Warn, "; no others"
 	switch more := len(serious) - len(shown); {
 	case more > 0:
@@ -228,26 +232,13 @@ func (v *run) leftOut(o *notice, what, remedy string) string {
 	return fmt.Sprintf("%s left out (%s: %s)", who, what, strings.ReplaceAll(remedy, "a lower phases.PHASE.rate", lower))
 }
 
-// queueing names the models of a load whose offered rate was near what they achieve without pauses.
-func (v *run) queueing(l *ranking.Load) string {
-	var who []string
-	for _, m := range l.Models {
-		if part := m.OfMaximum(); part >= ranking.NearMaximum && m.Ranked() {
-			who = append(who, fmt.Sprintf("%s at %.0f%%", v.names.Part(m.Model, m.Engine), 100*part))
-		}
-	}
-	return strings.Join(who, ", ")
-}
-
-// much is from how many times on trials that differ are worth a warning.
-const much = 2
-
-// varies warns of models of a load whose trials differ much, with the range of the one that differs most; "": none do.
+// varies warns of models of a load whose trials differ more than twofold, with the range of the one that differs most;
+// "": none do.
 func (v *run) varies(l *ranking.Load) string {
 	said, most, models := "", 0.0, 0
 	for _, m := range l.Models {
 		known := m.Values[ranking.Typical].Known()
-		if !m.Ranked() || len(known) < 2 || slices.Max(known) <= much*slices.Min(known) {
+		if !m.Ranked() || len(known) < 2 || slices.Max(known) <= 2*slices.Min(known) {
 			continue
 		}
 		models++
@@ -269,7 +260,7 @@ func (v *run) varies(l *ranking.Load) string {
 // target says how the models are measured on a target engine that the run did not measure, and a single model with
 // the others.
 func (v *run) target(s *document.Section) {
-	models := modelsOf(v.Run)
+	models := results.Distinct(v.Cells, func(c results.Cell) string { return c.Model })
 	usual := v.Workload.Name == results.DefaultWorkload // the file and the settings of another are not known here
 	if usual && len(models) == 1 {
 		s.Say(document.Plain, "With all models", "this command with -m all")

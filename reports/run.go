@@ -45,11 +45,8 @@ func Of(r *results.Run, by ranking.Metric) *document.Document {
 	for _, loads := range results.Grouped(v.loads, func(l *ranking.Load) string { return l.Phase }) { // on several engines
 		add(v.verdict(loads), v.wholeLoad(loads), v.operations(loads))
 	}
-	add(v.findings())
-	add(v.interrupted())
 	warnings, further := v.warnings()
-	add(warnings)
-	add(v.thresholds(), v.costs(), v.unsupported())
+	add(v.findings(), v.interrupted(), warnings, v.thresholds(), v.costs(), v.unsupported())
 	add(v.details()...)
 	add(further, v.setup())
 	return d
@@ -64,13 +61,9 @@ type run struct {
 	notices []*notice
 }
 
-// modelsOf are the models of the run's results, in their order.
-func modelsOf(r *results.Run) []string {
-	return results.Distinct(r.Cells, func(c results.Cell) string { return c.Model })
-}
-
 func (v *run) title() string {
-	models, engines := modelsOf(v.Run), enginesIn(v.Run, false)
+	models := results.Distinct(v.Cells, func(c results.Cell) string { return c.Model })
+	engines := enginesIn(v.Run, false)
 	what, where := words.Plural(len(models), "model"), words.Plural(len(engines), "engine")
 	if len(models) == 1 {
 		what = models[0]
@@ -287,11 +280,8 @@ func AuditSummary(a *results.Audit) string {
 	add(a.Duplicated, "duplicated")
 	add(a.BrokenBodies, "broken bodies")
 	if a.CounterDrift > 0 {
-		drift := "COUNTER DRIFT of %d in all"
-		if !a.Exact {
-			drift = "counter drift of %d in all"
-		}
-		parts = append(parts, fmt.Sprintf(drift, a.CounterDrift))
+		drift := map[bool]string{true: "COUNTER DRIFT", false: "counter drift"}[a.Exact]
+		parts = append(parts, fmt.Sprintf("%s of %d in all", drift, a.CounterDrift))
 	}
 	if a.Dangling+a.BrokenBodies+a.CounterDrift > 0 && (a.Interrupted || !a.Exact) { // so they are not wrong
 		parts = append(parts, "as operations were interrupted, or have an unknown outcome")

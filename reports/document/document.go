@@ -35,14 +35,6 @@ type Sentence struct {
 	Style      Style
 }
 
-// text is the sentence with its lead.
-func (s *Sentence) text() string {
-	if s.Lead == "" {
-		return s.Text
-	}
-	return s.Lead + ": " + s.Text
-}
-
 // Say appends a sentence above the table, and Note one below it. An empty text is left out.
 func (s *Section) Say(style Style, lead, text string) {
 	if text != "" {

@@ -87,7 +87,7 @@ func (t *Terminal) wrap(style Style, lead string, indent int, text string) {
 
 func (t *Terminal) section(s *Section) {
 	for _, said := range s.Says {
-		t.wrap(said.Style, "  ", 2+min(len(said.Lead), 5), said.text())
+		t.wrap(said.Style, "  ", 2+min(len(said.Lead), 5), strings.TrimPrefix(said.Lead+": "+said.Text, ": "))
 	}
 	if s.Table != nil && len(s.Table.Rows) > 0 {
 		if len(s.Says) > 0 {
@@ -98,7 +98,7 @@ func (t *Terminal) section(s *Section) {
 		t.wrap(Strong, strings.ToUpper(s.Title)+"  ", 2, s.Lead)
 	}
 	for _, n := range s.Notes {
-		t.wrap(n.Style, "", 2, n.text())
+		t.wrap(n.Style, "", 2, strings.TrimPrefix(n.Lead+": "+n.Text, ": "))
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/kballard/go-shellquote"
 
@@ -75,9 +74,13 @@ func Together(sources []Source) (Source, error) {
 	one.Others = sources[1:]
 	all := *one.Run
 	one.Run, all.Cells = &all, slices.Clone(all.Cells)
+	measured := func(r *results.Run) []results.Phase {
+		return slices.DeleteFunc(slices.Clone(r.Phases), func(p results.Phase) bool { return p.Kind != results.KindMeasure })
+	}
+	equal := func(a, b results.Phase) bool { return a.Name == b.Name && a.SHA256 == b.SHA256 }
 	for _, s := range one.Others {
 		r := s.Run
-		if digests(r) != digests(&all) || r.Sweep != nil || all.Sweep != nil {
+		if !slices.EqualFunc(measured(r), measured(&all), equal) || r.Sweep != nil || all.Sweep != nil {
 			return one, fmt.Errorf("%s and %s executed other operations, or are sweeps: make a page of each", one.Name, s.Name)
 		}
 		for _, c := range r.Cells {
@@ -92,17 +95,6 @@ func Together(sources []Source) (Source, error) {
 		all.Interrupted = all.Interrupted || r.Interrupted
 	}
 	return one, nil
-}
-
-// digests are those of the measured phases' operations.
-func digests(r *results.Run) string {
-	var all []string
-	for _, p := range r.Phases {
-		if p.Kind == results.KindMeasure {
-			all = append(all, p.Name+" "+p.SHA256)
-		}
-	}
-	return strings.Join(all, "\n")
 }
 
 // provenance is how a run was made.

@@ -46,7 +46,7 @@ type sectionView struct {
 	*document.Section
 	Place    string              // what its name ends with
 	Groups   [][]document.Column // nil if no column has a group
-	Axis     scale               // of ranges, in the units of rangeWidth
+	Axis     scale               // of ranges
 	Drawn    string              // explains ranges or shades
 	Min, Max float64             // values beyond these are drawn there, with an arrow
 	Charts   []chart
@@ -105,9 +105,6 @@ func (v *view) write(w io.Writer) error {
 	return nil
 }
 
-// rangeWidth is the width of the chart of ranges.
-const rangeWidth = 300
-
 // X is the place of a value on the axis of ranges.
 func (v *sectionView) X(value float64) float64 { return v.Axis.At(min(max(value, v.Min), v.Max)) }
 
@@ -137,6 +134,6 @@ func (v *sectionView) axis() {
 	if high > 0 {
 		const margin = 1.2
 		axis.From, axis.To = max(low, v.Min)/margin, min(high, v.Max)*margin
-		v.Axis = newScale(&axis, nil, 0, rangeWidth)
+		v.Axis = newScale(&axis, nil, 0, 300) // as wide as its view box
 	}
 }

@@ -65,9 +65,6 @@ func (s *Writer) Write(b []byte) (int, error) {
 // Printable writes characters that a terminal must not get as escapes. Line feeds and tabs stay.
 func Printable(text string) string {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
-	if !strings.ContainsFunc(text, harmful) {
-		return strings.ToValidUTF8(text, string(utf8.RuneError))
-	}
 	var b strings.Builder
 	for _, r := range text {
 		switch high, low := utf16.EncodeRune(r); {
@@ -96,9 +93,11 @@ func raw(w io.Writer) io.Writer {
 	return w
 }
 
-// Document writes a document as wide as w is, and with colors if w is a terminal.
+// Document writes a document as wide as w is, and with colors if w is a terminal that knows them, unless NO_COLOR
+// (https://no-color.org) is set.
 func Document(w io.Writer, d *document.Document, full bool) error {
-	t := document.Terminal{Width: Width(w), Color: color(w), Full: full}
+	color := IsTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	t := document.Terminal{Width: Width(w), Color: color, Full: full}
 	err := t.Write(raw(w), d) // its texts are printable, so that all sequences are its own colors
 	if s, ok := w.(*Writer); ok {
 		s.err = cmp.Or(s.err, err)
@@ -134,12 +133,6 @@ func Wanted(w io.Writer) int {
 	}
 	n, _ := strconv.Atoi(os.Getenv("COLUMNS"))
 	return max(n, 0)
-}
-
-// color reports whether text may have colors: on a terminal that knows them, unless
-// NO_COLOR (https://no-color.org) is set.
-func color(w io.Writer) bool {
-	return IsTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }
 
 // Table prints rows in columns under their heads. If the terminal or COLUMNS is too narrow for

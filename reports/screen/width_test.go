@@ -15,7 +15,7 @@ func TestWidthOfAPipe(t *testing.T) {
 			if got := Width(w); got != want {
 				t.Errorf("with COLUMNS=%q %s is %d columns wide, want %d", columns, name, got, want)
 			}
-			if color(w) {
+			if IsTerminal(w) {
 				t.Errorf("%s has colors", name)
 			}
 		}
