@@ -192,20 +192,6 @@ func (d *decoder) mix(p *Phase, n *yaml.Node, where string) {
 		"mix of %s is all zero; at least one operation needs a weight, as in {%s: 50}", where, d.w.Patterns.Names()[0])
 }
 
-// session reads the steps of a session.
-func (d *decoder) session(n *yaml.Node, where string) *Session {
-	s := &Session{}
-	d.steps(s, n, "session of "+where, "repeat")
-	for _, step := range s.Steps {
-		d.Check(step.Probability >= 1, n.Content[0],
-			"the first step of session of %s must always be done; give the probability to a later one", where)
-		if step.Kind == StepOp {
-			break
-		}
-	}
-	return s
-}
-
 // steps reads a list of steps: operations, and the words that may be there in place of one.
 func (d *decoder) steps(s *Session, n *yaml.Node, where string, others ...string) {
 	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 {
@@ -221,7 +207,16 @@ func (d *decoder) steps(s *Session, n *yaml.Node, where string, others ...string
 		op, known := d.w.Patterns.Op(at.Value)
 		switch {
 		case slices.Contains(others, at.Value):
-			d.repeat(s, fields, "repeat in "+where)
+			r, where := repetition{Probability: 1}, "repeat in "+where
+			f := d.section(fields, where, &r, language["repeat"])
+			if r.Times == nil || f["steps"].Value == nil {
+				continue
+			}
+			first := len(s.Steps)
+			s.Steps = append(s.Steps, Step{Kind: StepRepeat, Times: r.Times, Probability: r.Probability})
+			d.steps(s, f["steps"].Value, "steps of "+where)
+			s.Steps[first].Until = len(s.Steps)
+			s.Steps = append(s.Steps, Step{Kind: StepEnd, Back: first, Probability: 1})
 		case !known:
 			d.Unknown(at, "operation", at.Value, "in "+where, slices.Concat(d.w.Patterns.Names(), others))
 		default:
@@ -234,19 +229,6 @@ func (d *decoder) steps(s *Session, n *yaml.Node, where string, others ...string
 			s.Steps = append(s.Steps, step)
 		}
 	}
-}
-
-func (d *decoder) repeat(s *Session, n *yaml.Node, where string) {
-	r := repetition{Probability: 1}
-	f := d.section(n, where, &r, language["repeat"])
-	if r.Times == nil || f["steps"].Value == nil {
-		return
-	}
-	first := len(s.Steps)
-	s.Steps = append(s.Steps, Step{Kind: StepRepeat, Times: r.Times, Probability: r.Probability})
-	d.steps(s, f["steps"].Value, "steps of "+where)
-	s.Steps[first].Until = len(s.Steps)
-	s.Steps = append(s.Steps, Step{Kind: StepEnd, Back: first, Probability: 1})
 }
 
 // Values are what a column holds.

@@ -157,7 +157,15 @@ func (d *decoder) stream(p *Phase, at *yaml.Node, f map[string]strict.Entry, whe
 	think, thinks := f["think_time"]
 	session, visits := f["session"]
 	if visits {
-		p.Session = d.session(session.Value, where)
+		p.Session = &Session{}
+		d.steps(p.Session, session.Value, "session of "+where, "repeat")
+		for _, step := range p.Session.Steps {
+			d.Check(step.Probability >= 1, session.Value.Content[0],
+				"the first step of session of %s must always be done; give the probability to a later one", where)
+			if step.Kind == StepOp {
+				break
+			}
+		}
 		d.Check(thinks || closed, at,
 			"%s has no think_time; expected the time between steps, such as think_time: {lognormal: {median: 2s, p99: 30s}}", where)
 		d.Check(open || closed || p.Kind != Warmup, at, "%s: a session needs a rate or clients", where)

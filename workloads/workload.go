@@ -161,13 +161,9 @@ type Phase struct {
 	// None: the phase itself is the only stream. A phase that has streams sums them up in
 	// Rate, Clients and Mix.
 	Streams []Phase `key:"streams" form:"streams" not:"replay" measure:"several concurrent streams, each with a pace and a mix or session of its own"`
-	// Stream is the place of a stream among those of its phase, from 0.
-	Stream int
-	// Replay is the file that operations are read from, in place of a mix; nil: they are drawn.
-	Replay *Replay `key:"replay" form:"replay" measure:"operations from a file, in place of rate and mix"`
-	// Workers is how many operations of an open loop may be under way; 0: the runner's
-	// choice.
-	Workers int `key:"concurrency" form:"whole" least:"1" most:"clients" not:"clients" measure:"how many operations of an open loop may be under way at a time (default: 32 with an engine in this process, 512 over a network)"`
+	Stream  int     // the place of a stream among those of its phase, from 0
+	Replay  *Replay `key:"replay" form:"replay" measure:"operations from a file, in place of rate and mix"`
+	Workers int     `key:"concurrency" form:"whole" least:"1" most:"clients" not:"clients" measure:"how many operations of an open loop may be under way at a time (default: 32 with an engine in this process, 512 over a network)"`
 
 	// Rate is that of all operations together, or of sessions; if it has a shape, the mean; zero in a
 	// closed loop. Shape is how it changes; nil: it is constant.
@@ -181,11 +177,10 @@ type Phase struct {
 	// runner's choice). An open loop has none.
 	Clients int `key:"clients" form:"whole" least:"1" most:"clients" not:"rate replay streams" load:"how many loaders there are (default --concurrency)" pace:"closed loop: so many clients, each of which waits for its answer before it goes on"`
 	// Think draws nanoseconds; nil: none.
-	Think random.Dist `key:"think_time" form:"times" not:"replay streams" pace:"think time between operations; in a session, between steps"`
-	Mix   Mix         `key:"mix" form:"mix" not:"replay streams" pace:"operations and their weights; only ratios count"`
-	How   [MaxOps]How // how operations of the mix are executed
-	// Patterns are those of the workload.
-	Patterns Patterns
+	Think    random.Dist `key:"think_time" form:"times" not:"replay streams" pace:"think time between operations; in a session, between steps"`
+	Mix      Mix         `key:"mix" form:"mix" not:"replay streams" pace:"operations and their weights; only ratios count"`
+	How      [MaxOps]How // how operations of the mix are executed
+	Patterns Patterns    // of the workload
 	// Session is what one user does, in place of a mix; nil: there is a mix.
 	Session *Session      `key:"session" form:"session" not:"mix replay streams" pace:"or the steps of one user in one folder"`
 	Keys    *Keys         `key:"access" form:"access" pace:"as above, for these operations"` // nil: the workload's

@@ -313,7 +313,10 @@ func (c *curve) misfit(power float64, exact bool) (sum float64) {
 	k, first := len(c.n), slices.Min(c.n)
 	f, value, weight, errors := make([]float64, k), make([]float64, k), make([]float64, k), make([]float64, k)
 	for i, n := range c.n {
-		f[i], value[i], errors[i] = boxCox(n/first, power), math.Exp(c.z[i]), 1
+		f[i], value[i], errors[i] = math.Log(n/first), math.Exp(c.z[i]), 1
+		if power != 0 { // the transformation of Box and Cox is the logarithm for 0
+			f[i] = math.Expm1(power*f[i]) / power
+		}
 		if power >= 1 {
 			f[i] += 1 / power
 		}
@@ -334,12 +337,4 @@ func (c *curve) misfit(power float64, exact bool) (sum float64) {
 		sum += r * r
 	}
 	return sum
-}
-
-// boxCox is the transformation of Box and Cox.
-func boxCox(n, power float64) float64 {
-	if math.Abs(power) < 1e-9 {
-		return math.Log(n)
-	}
-	return math.Expm1(power*math.Log(n)) / power
 }
