@@ -87,7 +87,7 @@ var layers = []struct {
 	{"workloads/judge", []string{"workloads/results", "schemas/words"}, nil},
 	{"workloads/search", []string{"workloads/results", "workloads/judge", "schemas/words"}, nil},
 	{"workloads/meet", []string{"schemas", "drivers", "workloads/plan", "drivers/crash"}, []string{"drivers/*"}},
-	{"workloads/ledger", []string{"drivers/private", "drivers", "models", "models/audit", "models/mail", "workloads/results", "drivers/crash"}, []string{"workloads/plan"}},
+	{"workloads/ledger", []string{"drivers/private", "drivers", "models", "models/audit", "models/mail", "workloads/plan", "workloads/results", "drivers/crash"}, nil},
 	{
 		"workloads/subject",
 		[]string{

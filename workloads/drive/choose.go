@@ -214,22 +214,22 @@ func (t *task) flush() error {
 // before the clock is read, so the wait is the client's own time and no service time. It
 // returns how many bytes to release.
 func (w *worker) reserve(ctx context.Context, size int64) (held int64, err error) {
-	held, waited, err := w.target.Large.Take(ctx, size)
-	if waited {
-		w.tally().LargeWaits++
+	large := w.target.Large
+	if size = min(size, large.Most); size <= models.LargeMessage {
+		return 0, nil
 	}
-	return held, err
+	if !large.TryAcquire(size) {
+		w.tally().LargeWaits++
+		err = large.Acquire(ctx, size)
+	}
+	return size, err
 }
 
 // bytes is how many bytes of messages the operation may keep in memory.
 func (t *task) bytes() (n int64) {
-	if t.op.Op == workloads.Deliver {
-		return t.memoryNeeds().Deliver
-	}
-	if !t.live.SomeLarge() {
-		return 0
-	}
 	switch t.op.Op {
+	case workloads.Deliver:
+		n = t.memoryNeeds().Deliver
 	case workloads.Open:
 		n = t.live.Holding(t.handle).Open
 	case workloads.Attachment:
@@ -245,10 +245,10 @@ func (t *task) bytes() (n int64) {
 	case workloads.Seen, workloads.SeenBy:
 		n = t.live.Holding(t.handle).Row
 	case workloads.List, workloads.SearchSender, workloads.Slice, workloads.Counters, workloads.SearchAll:
-		n = t.from.LargestRow()
+		n = t.from.LargestRow.Load()
 	case workloads.Folders, workloads.AllMail:
 		for _, f := range t.account.Folders {
-			n = max(n, f.LargestRow())
+			n = max(n, f.LargestRow.Load())
 		}
 	}
 	return n

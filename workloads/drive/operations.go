@@ -45,7 +45,7 @@ type task struct {
 	refs    []*models.Folder     // the same, as the model knows them
 	handles []models.Handle      // results of a delivery or move
 	many    []models.Handle      // messages of a move, delete or flag
-	purges  int                  // purges of the account before the messages of a delete were deleted
+	purges  int64                // purges of the account before the messages of a delete were deleted
 
 	message mail.Message
 	opened  models.Opened
@@ -270,7 +270,7 @@ func (t *task) taking(chosen bool) (bool, error) {
 	if !chosen {
 		return false, nil
 	}
-	t.purges = t.account.Purges()
+	t.purges = t.account.Purges.Load()
 	return true, t.logAll(ledger.Taking)
 }
 

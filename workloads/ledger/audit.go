@@ -23,8 +23,6 @@ type Auditor struct {
 	Mailbox models.Mailbox
 	Promise models.Promise
 	History *History
-	Address func(account int) string         // address of an account, by its number
-	Folder  func(account, folder int) string // name of a folder
 	// Rows verifies the rows of the store.
 	Rows func(ctx context.Context) (models.Audit, error)
 	// Remote says that the engine is reached over a network. The audit then repeats a
@@ -68,7 +66,7 @@ func (a *Auditor) Audit(ctx context.Context) error {
 	}
 	a.entries, a.read = map[string][]int32{}, map[in]content{}
 	for i := range h.Entries {
-		address := a.Address(int(h.Entries[i].Place.Account))
+		address := h.Entries[i].Place.address()
 		a.entries[address] = append(a.entries[address], int32(i))
 	}
 	var rows models.Audit
@@ -77,7 +75,13 @@ func (a *Auditor) Audit(ctx context.Context) error {
 		return err
 	})
 	a.reader = audit.NewReader(a.Mailbox, a.Promise)
-	a.reader.Call, a.reader.Message, a.reader.Account = a.retry, a.message, a.account
+	a.reader.Call, a.reader.Message = a.retry, a.message
+	a.reader.Account = func(ctx context.Context, account *models.Account) error {
+		defer clear(a.read)
+		entries := a.entries[account.Address]
+		delete(a.entries, account.Address)
+		return a.compare(ctx, account, entries)
+	}
 	known := maps.Clone(a.entries)
 	a.reader.First = func(address string) bool { return known[address] != nil }
 	m, err := a.reader.Read(ctx, rows)
@@ -151,21 +155,13 @@ func (a *Auditor) message(ctx context.Context, f *models.Folder, h models.Handle
 	return got.err
 }
 
-// account implements audit.Reader.Account.
-func (a *Auditor) account(ctx context.Context, account *models.Account) error {
-	defer clear(a.read)
-	entries := a.entries[account.Address]
-	delete(a.entries, account.Address)
-	return a.compare(ctx, account, entries)
-}
-
 // compare compares the entries of an account with the store. The account is nil if the store has lost it.
 func (a *Auditor) compare(ctx context.Context, account *models.Account, entries []int32) error {
 	for _, i := range entries {
 		e := &a.History.Entries[i]
 		var f *models.Folder
 		if account != nil {
-			f = account.Folder(a.Folder(int(e.Place.Account), int(e.Place.Folder)))
+			f = account.Folder(e.Place.folder())
 		}
 		got, listed := a.read[in{f, e.Handle}]
 		switch {
@@ -183,7 +179,7 @@ func (a *Auditor) compare(ctx context.Context, account *models.Account, entries 
 		case unanswered(got.err): // it is counted
 		case errors.Is(got.err, drivers.ErrCorrupt):
 			a.Found.Corrupt++ // whether it was deleted or not
-			a.about(e, fmt.Sprintf("is damaged: %v", got.err))
+			a.note("message %d of %v is damaged: %v", e.N, e.Place, got.err)
 		default:
 			a.judge(e, listed, !errors.Is(got.err, models.ErrNotFound), got.err == nil && got.digest == e.Digest)
 		}
@@ -219,12 +215,6 @@ func (a *Auditor) retry(ctx context.Context, question func() error) error {
 // takes its time.
 const unreadMost = 10
 
-// about notes what is the matter with a message.
-func (a *Auditor) about(e *Entry, fault string) {
-	account, folder := int(e.Place.Account), int(e.Place.Folder)
-	a.note("message %d of account %s, folder %s %s", e.N, a.Address(account), a.Folder(account, folder), fault)
-}
-
 // judge counts one message as verified or faulty. listed: the folder lists it; opens: it can
 // be opened, which a models.Keeper may also do with a deleted one; whole: its content is what was delivered.
 func (a *Auditor) judge(e *Entry, listed, opens, whole bool) {
@@ -249,6 +239,6 @@ func (a *Auditor) judge(e *Entry, listed, opens, whole bool) {
 		n.Verified++
 	}
 	if fault != "" {
-		a.about(e, fault)
+		a.note("message %d of %v %s", e.N, e.Place, fault)
 	}
 }

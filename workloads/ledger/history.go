@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/workloads/plan"
 )
 
 // History is the result of a ledger: which messages must exist, which must not, and
@@ -18,7 +19,7 @@ type History struct {
 	last    Record        // the record read last
 	lastOf  int32         // the entry of that record, or -1
 	Records uint32        // read so far
-	unsure  []Delivery    // deliveries of unknown outcome
+	unsure  []uint64      // numbers of the messages whose delivery has an unknown outcome
 
 	Delivered, Deleted int64 // acknowledged
 	Unknown            int64 // deliveries and changes of unknown outcome
@@ -31,24 +32,16 @@ type Key struct {
 	Handle models.Handle
 }
 
-// Delivery is a message of that number, delivered into a folder.
-type Delivery struct {
-	Place Place
-	N     uint64
-}
-
-// Deliveries yields all deliveries, also those whose outcome is unknown.
-func (h *History) Deliveries(yield func(Delivery) bool) {
+// Loaded returns the numbers of the messages that a load has delivered, in ascending order, also those whose outcome is
+// unknown: they are not delivered again.
+func (h *History) Loaded() []uint64 {
+	all := slices.Clone(h.unsure)
 	for i := range h.Entries {
-		if e := &h.Entries[i]; e.from == 0 && !yield(Delivery{e.Place, e.N}) {
-			return
-		}
+		all = append(all, h.Entries[i].N)
 	}
-	for _, d := range h.unsure {
-		if !yield(d) {
-			return
-		}
-	}
+	all = slices.DeleteFunc(all, func(n uint64) bool { return !plan.OfLoad(n) })
+	slices.Sort(all)
+	return slices.Compact(all) // one that was moved has several entries
 }
 
 // Entry is one message in one folder.
@@ -109,7 +102,7 @@ func (h *History) apply(r *Record) {
 	switch r.Event {
 	case UnknownDelivery:
 		h.Unknown++
-		h.unsure = append(h.unsure, Delivery{r.Place, r.N})
+		h.unsure = append(h.unsure, r.N)
 		return
 	case Delivered:
 		h.Delivered++
@@ -202,12 +195,12 @@ func (a *Auditor) uids(u models.UIDs) {
 		return cmp.Or(cmp.Compare(x.Account, y.Account), cmp.Compare(x.Folder, y.Folder))
 	}
 	for _, place := range slices.SortedFunc(maps.Keys(folders), byNumber) {
-		a.ascend(u, folders[place])
+		a.ascend(u, place, folders[place])
 	}
 }
 
 // ascend checks the UIDs of one folder.
-func (a *Auditor) ascend(u models.UIDs, entries []int32) {
+func (a *Auditor) ascend(u models.UIDs, in Place, entries []int32) {
 	var highest []uint64 // highest UID among the entries up to each
 	given := make(map[uint64]bool, len(entries))
 	for _, i := range entries {
@@ -225,8 +218,7 @@ func (a *Auditor) ascend(u models.UIDs, entries []int32) {
 		}
 		if fault != "" {
 			a.Found.BadUIDs++
-			a.note("UID %d of account %s, folder %s %s", uid, a.Address(int(e.Place.Account)),
-				a.Folder(int(e.Place.Account), int(e.Place.Folder)), fault)
+			a.note("UID %d of %v %s", uid, in, fault)
 		}
 		given[uid] = true
 		if n := len(highest); n > 0 {

@@ -39,7 +39,7 @@ func TestJudge(t *testing.T) {
 		{GoneOrLive, listed, true, results.Audit{}},
 		{GoneOrLive, opens, true, results.Audit{}},
 	} {
-		w := Auditor{Address: plan.Address, Folder: func(_, f int) string { return plan.FolderName(f) }}
+		w := Auditor{}
 		w.Found.Interrupted = c.interrupted
 		w.judge(&Entry{State: c.state}, c.found&listed > 0, c.found&opens > 0, c.found&whole > 0)
 		if a := w.Found; a.Verified != c.want.Verified || a.Lost != c.want.Lost || a.Corrupt != c.want.Corrupt || a.Resurrected != c.want.Resurrected {
@@ -56,7 +56,7 @@ func (keeper) KeepsBodies() {}
 // TestKeeper: a message that such a mailbox opens may be deleted, but not one that it lists.
 func TestKeeper(t *testing.T) {
 	for listed, want := range map[bool]int64{false: 0, true: 1} {
-		w := Auditor{Address: plan.Address, Folder: func(_, f int) string { return plan.FolderName(f) }, Mailbox: keeper{}}
+		w := Auditor{Mailbox: keeper{}}
 		w.judge(&Entry{State: Gone}, listed, true, true)
 		if w.Found.Resurrected != want {
 			t.Errorf("a deleted message, listed %t, opened: %d still there, want %d", listed, w.Found.Resurrected, want)
@@ -70,7 +70,9 @@ type channel struct {
 	models.Poster
 }
 
-func (channel) Accounts(context.Context) ([]string, error) { return []string{"guest", "owner"}, nil }
+func (channel) Accounts(context.Context) ([]string, error) {
+	return []string{"guest", plan.Address(0)}, nil
+}
 
 func (channel) Login(_ context.Context, address string) (*models.Account, error) {
 	a := &models.Account{Address: address}
@@ -101,7 +103,6 @@ func TestSharedFolder(t *testing.T) {
 	}
 	a := Auditor{
 		Mailbox: channel{}, History: &History{Entries: []Entry{{Key: Key{Handle: models.Handle{1}}, Digest: digest}}},
-		Address: func(int) string { return "owner" }, Folder: func(int, int) string { return "Inbox" },
 		Rows:    func(context.Context) (models.Audit, error) { return models.Audit{}, nil },
 		Promise: models.Promise{Raw: true},
 	}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers/private"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/workloads/plan"
 )
 
 // Ledger is a file of fixed-size records of what a store acknowledged, in an
@@ -82,6 +83,10 @@ type Place struct {
 	Folder  uint16
 }
 
+func (p Place) address() string { return plan.Address(int(p.Account)) }
+func (p Place) folder() string  { return plan.FolderName(int(p.Folder)) }
+func (p Place) String() string  { return "account " + p.address() + ", folder " + p.folder() }
+
 // Record is one entry of a ledger.
 type Record struct {
 	Event  Event
@@ -126,18 +131,11 @@ func (r *Record) parse(b []byte) bool {
 	return r.Event > 0 && r.Event <= lastEvent
 }
 
-// Create makes an empty ledger. It refuses one that has records.
+// Create makes a ledger, which must not be there with records.
 func Create(name string) (*Ledger, error) {
 	f, err := private.OpenFile(name, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, fmt.Errorf("create ledger: %w", err)
-	}
-	info, err := f.Stat()
-	if err == nil && info.Size() > 0 {
-		err = fmt.Errorf("ledger %s has records of another data set; remove its folder", name)
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
 	}
 	return &Ledger{file: f, last: firstLink}, nil
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/drive"
 	"github.com/mailbench/mailbench/workloads/ledger"
-	"github.com/mailbench/mailbench/workloads/plan"
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
@@ -301,8 +300,7 @@ func TestAuditOfAnEngineInTrouble(t *testing.T) {
 			}
 			a := ledger.Auditor{
 				Mailbox: d.Mailbox(nil), Promise: models.Promise{Attachments: true}, History: history, Remote: remote,
-				Rows:    func(context.Context) (models.Audit, error) { return models.Audit{}, nil },
-				Address: plan.Address, Folder: func(_, f int) string { return plan.FolderName(f) },
+				Rows: func(context.Context) (models.Audit, error) { return models.Audit{}, nil },
 			}
 			err = a.Audit(t.Context())
 			found = a.Found

@@ -67,7 +67,7 @@ func (t *Target) Populate(ctx context.Context) (*Load, error) {
 	l := &Load{Messages: d.Messages}
 	var has []uint64
 	if h != nil {
-		has = loaded(h)
+		has = h.Loaded()
 		l.Messages = max(0, d.Messages-int64(len(has)))
 		l.Note = fmt.Sprintf("continues a load that was interrupted, with %d of %d messages", len(has), d.Messages)
 		if l.Messages == 0 {
@@ -77,18 +77,6 @@ func (t *Target) Populate(ctx context.Context) (*Load, error) {
 	var err error
 	l.Stream, err = t.Census.LoadStream(ctx, has)
 	return l, err
-}
-
-// loaded has the numbers of the messages that a load has delivered, in ascending order. Those of unknown outcome count:
-// they are not delivered again.
-func loaded(h *ledger.History) (has []uint64) {
-	for d := range h.Deliveries {
-		if plan.OfLoad(d.N) {
-			has = append(has, d.N)
-		}
-	}
-	slices.Sort(has)
-	return slices.Compact(has)
 }
 
 // withMailbox calls do with a mailbox on a session of its own.
@@ -107,8 +95,7 @@ func (t *Target) withMailbox(do func(models.Mailbox) error) error {
 // and the others join.
 func (t *Target) completeAccounts(ctx context.Context) error {
 	if t.Census.Shared() {
-		first := func(mb models.Mailbox) error { return t.completeAccount(ctx, mb, 0) }
-		if err := t.withMailbox(first); err != nil {
+		if err := t.withMailbox(func(mb models.Mailbox) error { return t.completeAccount(ctx, mb, 0) }); err != nil {
 			return err
 		}
 	}
@@ -206,10 +193,8 @@ func onThisMachine(ctx context.Context, e *workloads.Engine) bool {
 		// The driver has a better error for a name that cannot be resolved.
 		addresses, _ := net.DefaultResolver.LookupIPAddr(ctx, drivers.HostOf(contact))
 		for _, a := range addresses {
-			if a.IP.IsLoopback() || slices.ContainsFunc(all, func(own net.Addr) bool {
-				n, ok := own.(*net.IPNet)
-				return ok && n.IP.Equal(a.IP)
-			}) {
+			own := func(on net.Addr) bool { n, ok := on.(*net.IPNet); return ok && n.IP.Equal(a.IP) }
+			if a.IP.IsLoopback() || slices.ContainsFunc(all, own) {
 				return true
 			}
 		}

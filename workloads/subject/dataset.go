@@ -23,8 +23,6 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/ledger"
-	"github.com/mailbench/mailbench/workloads/messages"
-	"github.com/mailbench/mailbench/workloads/plan"
 	"github.com/mailbench/mailbench/workloads/scratch"
 )
 
@@ -32,8 +30,6 @@ import (
 const (
 	datasetFile = "dataset.json" // what was loaded, and where on a shared engine
 	ledgerFile  = "ledger"       // what was acknowledged
-	storeFolder = "store"        // the embedded engine's files
-	blobsFolder = "blobs"        // what a model keeps outside of any engine
 )
 
 // Dataset says what a store was loaded with. It is written before the load
@@ -43,7 +39,7 @@ type Dataset struct {
 	Model    string `json:"model"`
 	Engine   string `json:"engine"`
 	Workload string `json:"workload"` // its name, for messages
-	Mail     string `json:"mail"`     // digest of what mail and population come from
+	Mail     string `json:"mail"`     // digest of what its messages are made from: mail, population, and the mail file
 	Schema   string `json:"schema"`   // digest of the schema's tables
 	Seed     uint64 `json:"seed"`
 	// Parameters are those of the model that the data set was made with.
@@ -70,38 +66,33 @@ type Dataset struct {
 }
 
 // StoreDir is where the embedded engine's files are, in the folder of a data set.
-func StoreDir(dir string) string { return filepath.Join(dir, storeFolder) }
+func StoreDir(dir string) string { return filepath.Join(dir, "store") }
 
 // BlobsDir is where a model keeps bodies outside of the engine, in the folder of a data set.
-func BlobsDir(dir string) string { return filepath.Join(dir, blobsFolder) }
+func BlobsDir(dir string) string { return filepath.Join(dir, "blobs") }
 
-// ReadDataset reads the data set's file; nil if the folder has none. It refuses a folder
-// that is not private. The error is drivers.ErrCorrupt if the file is damaged.
+// ReadDataset reads the data set's file; nil if the folder has no data set. It refuses a folder that is not private. The
+// error is drivers.ErrCorrupt if the file is damaged, and ledger.ErrUnfit if it is gone.
 func ReadDataset(dir string) (*Dataset, error) {
 	err := private.Check(dir)
 	var b []byte
 	if err == nil {
 		b, err = private.ReadFile(filepath.Join(dir, datasetFile))
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
 	d := new(Dataset)
-	if err == nil {
-		if jerr := json.Unmarshal(b, d); jerr != nil || d.Model == "" {
-			err = fmt.Errorf("%w: %s is damaged", drivers.ErrCorrupt, datasetFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if info, err := os.Stat(filepath.Join(dir, ledgerFile)); err == nil && info.Size() > 0 {
+			return nil, ledger.Unfit(fmt.Sprintf("the file of the data set in %s is gone; put it back, or remove that folder", dir))
 		}
+		return nil, nil // also if a run was killed before it loaded anything
+	case err == nil && (json.Unmarshal(b, d) != nil || d.Model == ""):
+		err = fmt.Errorf("%w: %s is damaged", drivers.ErrCorrupt, datasetFile)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read data set in %s: %w", dir, err)
 	}
 	return d, nil
-}
-
-// Recorded reports whether a folder has the ledger of a data set, with records.
-func Recorded(dir string) bool {
-	info, err := os.Stat(filepath.Join(dir, ledgerFile))
-	return err == nil && info.Size() > 0
 }
 
 // Datasets names the models that have a data set on an engine in the data folder of a run.
@@ -192,10 +183,13 @@ func Clean(engine, namespace string, contact []string) string {
 // dataset describes the data set that the workload wants.
 func (t *Target) dataset() *Dataset {
 	w := t.Workload
+	m, p := &w.Mail, &w.Population
 	d := &Dataset{
 		Model: t.Model.Name, Engine: t.Engine.Name, Workload: w.Name, Seed: w.Seed, Parameters: t.Schema.Values(),
-		Mail: mailDigest(w, t.Mail), Schema: schemaDigest(t.Schema),
-		Began: time.Now().UTC(), contact: configured(drivers.Options{}, t.Engine, w).Contact,
+		Mail: Digest(fmt.Appendf(nil, "%v %v %v %v %v %v | %v %v %v %v | %s",
+			m.Body, m.HTML, m.Attachments.Share, m.Attachments.Count, m.Attachments.Size, m.Recipients,
+			p.Users, p.Folders, p.Messages, p.Shared, t.Mail.Info().SHA256)),
+		Schema: schemaDigest(t.Schema), Began: time.Now().UTC(), contact: configured(drivers.Options{}, t.Engine, w).Contact,
 	}
 	if s := t.Census.Segment; s.Divides() {
 		d.Segment, d.Of = s.Index, s.Of
@@ -284,12 +278,7 @@ func (d *Dataset) lacking(h *ledger.History) error {
 	if int64(h.Records) < d.Records {
 		return ledger.Unfit(fmt.Sprintf("the ledger has %d records, and had at least %d", h.Records, d.Records))
 	}
-	for one := range h.Deliveries {
-		if plan.OfLoad(one.N) {
-			return nil
-		}
-	}
-	if n := d.Delivered(); n > 0 {
+	if n := d.Delivered(); n > 0 && len(h.Loaded()) == 0 {
 		return ledger.Unfit(fmt.Sprintf("the ledger has none of the %d messages that were loaded", n))
 	}
 	return nil
@@ -303,15 +292,6 @@ func Digest(b []byte) string { return fmt.Sprintf("%x", sha256.Sum256(b)) }
 // schemaDigest is the digest of what a schema stores: its tables in canonical form,
 // without documentation and patterns.
 func schemaDigest(s *schemas.Schema) string { return Digest(schemas.Format(schemas.Canonical(s))) }
-
-// mailDigest is the digest of what the messages of a data set are made from: a workload's mail and population, and the
-// mail file.
-func mailDigest(w *workloads.Workload, s messages.Source) string {
-	m, p := &w.Mail, &w.Population
-	return Digest(fmt.Appendf(nil, "%v %v %v %v %v %v | %v %v %v %v | %s",
-		m.Body, m.HTML, m.Attachments.Share, m.Attachments.Count, m.Attachments.Size, m.Recipients,
-		p.Users, p.Folders, p.Messages, p.Shared, s.Info().SHA256))
-}
 
 // Namespace is a namespace that a run has made on a shared engine and not dropped: kept for a data folder, left by a
 // killed run, or in use by a run. The engine does not know which is which.

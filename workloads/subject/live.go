@@ -40,10 +40,11 @@ type Account struct {
 	Recount sync.Mutex
 	// Purge is held by a purge, and for reading by restores.
 	Purge sync.RWMutex
+	// Purges counts the purges that have begun.
+	Purges atomic.Int64
 
 	mu      sync.Mutex
 	deleted []ledger.Key // newest last, at most deletedMost
-	purges  int          // purges that have begun
 }
 
 // Folder is a folder of an account. Accounts that share a folder have a Ref of
@@ -62,7 +63,9 @@ type Folder struct {
 type FolderSet struct {
 	Place ledger.Place
 
-	largestRow atomic.Int64
+	// LargestRow is the most bytes that a call holds of one row of the folder. It is 0 if they are few or not known. It
+	// does not fall when messages go.
+	LargestRow atomic.Int64
 
 	mu       sync.Mutex
 	chunks   [][]models.Handle // none is empty
@@ -106,14 +109,28 @@ func (l *Live) Add(f *FolderSet, h models.Handle, m *mail.Message, held models.H
 		l.holding.Unlock()
 	}
 	for held.Row > models.LargeMessage {
-		if old := f.largestRow.Load(); held.Row <= old || f.largestRow.CompareAndSwap(old, held.Row) {
+		if old := f.LargestRow.Load(); held.Row <= old || f.LargestRow.CompareAndSwap(old, held.Row) {
 			break
 		}
 	}
 	if l.keepAttached && m != nil && len(m.Attachments) > 0 { // before Add: no operation has removed the message yet
-		f.attach(h, strings.Clone(m.Attachments[0].Name)) // the message's bytes are its reader's
+		f.mu.Lock()
+		one := attached{h, strings.Clone(m.Attachments[0].Name)} // the message's bytes are its reader's
+		f.attached = appendLast(f.attached, one, attachedMost)
+		f.mu.Unlock()
 	}
 	f.Add(h)
+}
+
+// Holding returns how many bytes calls on a message hold. It is zero if they are few or not
+// known, as with older ledgers.
+func (l *Live) Holding(h models.Handle) models.Holding {
+	if !l.someLarge.Load() {
+		return models.Holding{}
+	}
+	l.holding.RLock()
+	defer l.holding.RUnlock()
+	return l.held[h]
 }
 
 // Join remembers that an account joined a folder, which is the account's own, so that it can leave.
@@ -163,13 +180,6 @@ func (l *Live) Messages() int {
 	return n
 }
 
-// attach remembers that a message has an attachment of that name.
-func (f *FolderSet) attach(h models.Handle, name string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.attached = appendLast(f.attached, attached{h, name}, attachedMost)
-}
-
 // Remove takes the message of that rank, or the next older one that no operation has pinned, out of the folder.
 func (f *FolderSet) Remove(rank int) (models.Handle, bool) {
 	f.mu.Lock()
@@ -209,7 +219,7 @@ func (f *FolderSet) Unlabel() (DoubleLabeled, bool) {
 		return DoubleLabeled{}, false
 	}
 	l := f.labeled[0]
-	f.labeled = append(f.labeled[:0], f.labeled[1:]...)
+	f.labeled = slices.Delete(f.labeled, 0, 1)
 	return l, true
 }
 
@@ -221,17 +231,16 @@ func (f *FolderSet) Label(l DoubleLabeled) {
 }
 
 // Discard remembers a deleted message of the account, for restoring it, unless a purge has begun
-// since purges was a.Purges(): it may have removed the message, whose deletion was under way.
-func (l *Live) Discard(a *Account, k ledger.Key, purges int) {
+// since there were so many: it may have removed the message, whose deletion was under way.
+func (l *Live) Discard(a *Account, k ledger.Key, purges int64) {
 	if !l.keepDeleted {
 		return
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.purges != purges {
-		return
+	if a.Purges.Load() == purges {
+		a.deleted = appendLast(a.deleted, k, deletedMost)
 	}
-	a.deleted = appendLast(a.deleted, k, deletedMost)
 }
 
 // appendLast appends one to the list, of which the last ones stay, most of them.
@@ -268,16 +277,9 @@ func (a *Account) BeginPurge() bool {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.purges++
+	a.Purges.Add(1)
 	a.deleted = a.deleted[:0]
 	return true
-}
-
-// Purges counts the purges of the account that have begun.
-func (a *Account) Purges() int {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.purges
 }
 
 // pin keeps a message from being taken. Any number of readers share it. At most one owner

@@ -36,7 +36,7 @@ func TestRemovedIsNotAttached(t *testing.T) {
 // A message whose deletion was under way when a purge began is not restored: the purge may have removed it.
 func TestPurgedIsNotRestored(t *testing.T) {
 	l, a := Live{keepDeleted: true}, new(Account)
-	before := a.Purges()
+	before := a.Purges.Load()
 	l.Discard(a, ledger.Key{Handle: handle(1)}, before)
 	if k, ok := a.BeginRestore(); !ok || k.Handle != handle(1) {
 		t.Errorf("before any purge: %x, %t", k.Handle, ok)
@@ -46,7 +46,7 @@ func TestPurgedIsNotRestored(t *testing.T) {
 		t.Fatal("a restore is said to be under way")
 	}
 	l.Discard(a, ledger.Key{Handle: handle(2)}, before)
-	l.Discard(a, ledger.Key{Handle: handle(3)}, a.Purges())
+	l.Discard(a, ledger.Key{Handle: handle(3)}, a.Purges.Load())
 	a.Purge.Unlock()
 	l.Discard(a, ledger.Key{Handle: handle(4)}, before)
 	if k, ok := a.BeginRestore(); !ok || k.Handle != handle(3) {

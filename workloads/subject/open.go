@@ -7,8 +7,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/crash"
@@ -39,6 +42,29 @@ func Reach(ctx context.Context, e drivers.Engine, w *workloads.Workload, o drive
 		return e.Reach(ctx, o)
 	}
 	return e.Open(ctx, o)
+}
+
+// Budget bounds the bytes of large messages that operations hold at a time. An operation
+// that needs more than Most takes all of it.
+type Budget struct {
+	*semaphore.Weighted
+	Most int64
+}
+
+// NewBudget returns a budget of most bytes.
+func NewBudget(most int64) Budget { return Budget{semaphore.NewWeighted(most), most} }
+
+// largeLeast is the budget unless the user allows more memory: with it, 32 clients with any
+// mail take less than 300 MB.
+const largeLeast = 32 << 20
+
+// largeAtOnce is the budget in bytes: a third of GOMEMLIMIT if the user sets it, since an
+// engine makes copies of its own while it writes.
+func largeAtOnce() int64 {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		return largeLeast
+	}
+	return max(largeLeast, debug.SetMemoryLimit(-1)/3)
 }
 
 // Open opens the store, applies the schema, binds the model, and finds out what it

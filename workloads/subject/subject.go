@@ -93,19 +93,14 @@ type Target struct {
 	readBefore int64 // bytes that Processes had read from disk when the store was opened, or -1
 }
 
-// settleAtMost is how long a store may take to come to rest.
-const settleAtMost = 5 * time.Minute
-
 // Settle waits until the store is at rest. quiet is false if that took longer than
-// settleAtMost, or if the store does not report it.
+// 5 minutes, or if the store does not report it.
 func (t *Target) Settle(ctx context.Context) (quiet bool, err error) {
 	s, ok := t.Store.(drivers.Settler)
 	if !ok {
 		return true, nil
 	}
-	bounded, cancel := context.WithTimeout(ctx, settleAtMost)
-	defer cancel()
-	err = s.Settle(bounded)
+	err = drivers.Within(ctx, 5*time.Minute, s.Settle)
 	switch {
 	case err == nil || ctx.Err() != nil:
 		return true, nil
@@ -199,8 +194,7 @@ func (t *Target) Audit(ctx context.Context) (*results.Audit, error) {
 	err = t.withMailbox(func(mb models.Mailbox) error {
 		a := ledger.Auditor{
 			Found: found, Mailbox: mb, Promise: t.Dataset.Promise, History: h, Remote: t.Engine.Remote,
-			Later: t.Dataset.Interrupted, Whole: t.Dataset.Of == 0,
-			Rows: t.auditRows, Address: plan.Address, Folder: func(_, f int) string { return plan.FolderName(f) },
+			Later: t.Dataset.Interrupted, Whole: t.Dataset.Of == 0, Rows: t.auditRows,
 		}
 		err := a.Audit(ctx)
 		found = a.Found
