@@ -52,9 +52,6 @@ type content struct {
 	err    error
 }
 
-// maxNotes is how many faults an audit describes; it counts them all.
-const maxNotes = 10
-
 // Audit verifies the rows of the store, reads all its messages, and compares them with those of the ledger.
 func (a *Auditor) Audit(ctx context.Context) error {
 	h := a.History
@@ -125,8 +122,9 @@ func (a *Auditor) complete(messages int64) {
 	}
 }
 
+// note describes a fault, if it is one of the first. All are counted.
 func (a *Auditor) note(format string, args ...any) {
-	if len(a.Found.Notes) < maxNotes {
+	if len(a.Found.Notes) < 10 {
 		a.Found.Notes = append(a.Found.Notes, fmt.Sprintf(format, args...))
 	}
 }
@@ -193,14 +191,10 @@ func unanswered(err error) bool {
 		!errors.Is(err, drivers.ErrCorrupt) && !errors.As(err, new(*crash.Error))
 }
 
-// askTries is how often a call to an engine over a network is tried. With the pauses between,
-// that takes 25 s, in which another node takes over from one that died.
-const askTries = 9
-
-// retry implements audit.Reader.Call. If an engine over a network does not answer, it tries again.
-func (a *Auditor) retry(ctx context.Context, question func() error) error {
-	var err error
-	for try := range askTries {
+// retry implements audit.Reader.Call. If an engine over a network does not answer, it tries again. With the pauses, nine
+// tries take 25 s, in which another node takes over from one that died.
+func (a *Auditor) retry(ctx context.Context, question func() error) (err error) {
+	for try := range 9 {
 		if try > 0 {
 			_ = drivers.Pause(ctx, 50*time.Millisecond<<try)
 		}

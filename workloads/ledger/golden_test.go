@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 )
 
@@ -51,7 +52,7 @@ func TestGolden(t *testing.T) {
 	if err := os.WriteFile(name, apart, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := read(name, func(*Record) {}); !errors.Is(err, ErrUnfit) {
+	if _, err := read(name, func(*Record) {}); !errors.Is(err, drivers.ErrCorrupt) {
 		t.Errorf("a record of no chain: %v", err)
 	}
 }

@@ -1,10 +1,8 @@
 package ledger
 
 import (
-	"cmp"
 	"encoding/binary"
 	"hash/crc32"
-	"maps"
 	"slices"
 
 	"github.com/mailbench/mailbench/models"
@@ -186,44 +184,36 @@ func link(before uint32, records []byte) uint32 {
 // folder, not even after a deletion, and a message that was acknowledged before the
 // delivery of another began has the lower one. The ledger knows which came first.
 func (a *Auditor) uids(u models.UIDs) {
-	folders := map[Place][]int32{}
+	type folder struct {
+		given   map[uint64]bool
+		at      []uint32 // the records of its entries
+		highest []uint64 // highest UID among the entries up to each
+	}
+	folders := map[Place]*folder{}
 	for i := range a.History.Entries {
-		in := a.History.Entries[i].Place
-		folders[in] = append(folders[in], int32(i))
-	}
-	byNumber := func(x, y Place) int {
-		return cmp.Or(cmp.Compare(x.Account, y.Account), cmp.Compare(x.Folder, y.Folder))
-	}
-	for _, place := range slices.SortedFunc(maps.Keys(folders), byNumber) {
-		a.ascend(u, place, folders[place])
-	}
-}
-
-// ascend checks the UIDs of one folder.
-func (a *Auditor) ascend(u models.UIDs, in Place, entries []int32) {
-	var highest []uint64 // highest UID among the entries up to each
-	given := make(map[uint64]bool, len(entries))
-	for _, i := range entries {
 		e := &a.History.Entries[i]
+		f := folders[e.Place]
+		if f == nil {
+			f = &folder{given: map[uint64]bool{}}
+			folders[e.Place] = f
+		}
 		uid := u.UID(e.Handle)
-		before, _ := slices.BinarySearchFunc(entries[:len(highest)], e.ahead, func(i int32, ahead uint32) int {
-			return cmp.Compare(a.History.Entries[i].at, ahead)
-		})
+		before, _ := slices.BinarySearch(f.at, e.ahead)
 		fault := ""
 		switch {
-		case given[uid]:
+		case f.given[uid]:
 			fault = "was given twice"
-		case before > 0 && uid <= highest[before-1]:
+		case before > 0 && uid <= f.highest[before-1]:
 			fault = "is below that of a message that was acknowledged before"
 		}
 		if fault != "" {
 			a.Found.BadUIDs++
-			a.note("UID %d of %v %s", uid, in, fault)
+			a.note("UID %d of %v %s", uid, e.Place, fault)
 		}
-		given[uid] = true
-		if n := len(highest); n > 0 {
-			uid = max(uid, highest[n-1])
+		f.given[uid] = true
+		if n := len(f.highest); n > 0 {
+			uid = max(uid, f.highest[n-1])
 		}
-		highest = append(highest, uid)
+		f.at, f.highest = append(f.at, e.at), append(f.highest, uid)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/private"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/workloads/plan"
@@ -36,15 +37,12 @@ type Ledger struct {
 	size atomic.Int64
 }
 
-// ErrUnfit is what errors are of a ledger that does not have what a store acknowledged: it is gone,
-// damaged or too short.
-var ErrUnfit = errors.New("unfit ledger")
-
-// Unfit is an error that is ErrUnfit, in words of its own.
+// Unfit is the error of a ledger that does not have what a store acknowledged: it is gone, damaged or too short. It is
+// drivers.ErrCorrupt, in words of its own.
 type Unfit string
 
 func (e Unfit) Error() string        { return string(e) }
-func (e Unfit) Is(target error) bool { return target == ErrUnfit }
+func (e Unfit) Is(target error) bool { return target == drivers.ErrCorrupt }
 
 // Event is the change that a record has of its message.
 type Event uint8
@@ -140,7 +138,7 @@ func Create(name string) (*Ledger, error) {
 	return &Ledger{file: f, last: firstLink}, nil
 }
 
-// Open opens a ledger for appending. It never makes one: one that is missing is ErrUnfit. A last
+// Open opens a ledger for appending. It never makes one: one that is missing is Unfit. A last
 // record that is not whole is what a killed process was writing; it is cut off. Nothing is
 // appended to a ledger that is damaged.
 func Open(name string) (*Ledger, error) {

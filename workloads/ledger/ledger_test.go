@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 )
 
@@ -167,7 +168,7 @@ func TestDamagedLedgerIsRefused(t *testing.T) {
 	if err := os.WriteFile(name, b, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := read(name, func(*Record) {}); !errors.Is(err, ErrUnfit) || !strings.Contains(err.Error(), "record 1") {
+	if _, err := read(name, func(*Record) {}); !errors.Is(err, drivers.ErrCorrupt) || !strings.Contains(err.Error(), "record 1") {
 		t.Errorf("err = %v, want the number of the damaged record", err)
 	}
 }
@@ -202,7 +203,7 @@ func TestRecordsTakenOut(t *testing.T) {
 			if left, err := os.ReadFile(name); err != nil || !bytes.Equal(left, b) {
 				t.Errorf("record %d %s: the ledger was changed (%v)", i+1, what, err)
 			}
-			if !errors.Is(herr, ErrUnfit) || !errors.Is(oerr, ErrUnfit) {
+			if !errors.Is(herr, drivers.ErrCorrupt) || !errors.Is(oerr, drivers.ErrCorrupt) {
 				t.Errorf("record %d %s: read %v, open %v; want that it is damaged", i+1, what, herr, oerr)
 			}
 		}
@@ -214,7 +215,7 @@ func TestNoLedgerIsMade(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "ledger")
 	_, oerr := Open(name)
 	_, herr := ReadHistory(name)
-	if !errors.Is(oerr, ErrUnfit) || !errors.Is(herr, ErrUnfit) {
+	if !errors.Is(oerr, drivers.ErrCorrupt) || !errors.Is(herr, drivers.ErrCorrupt) {
 		t.Errorf("open %v, read %v; want that the ledger is unfit", oerr, herr)
 	}
 	if _, err := os.Stat(name); err == nil {

@@ -128,8 +128,9 @@ func (c *Config) plan(ctx context.Context, points []point, dir string, free floa
 	disk := map[[3]string]float64{}     // size of each data set
 	for _, t := range p.tasks {
 		if _, known := has[t.dir]; !known && !data.temporary {
-			if d, err := subject.ReadDataset(t.dir); err == nil { // else the task that opens it reports the damage
-				has[t.dir] = int(d.Delivered())
+			// The task that opens a damaged data set reports it.
+			if d, err := subject.ReadDataset(t.dir); err == nil && d != nil && d.Complete {
+				has[t.dir] = int(d.Messages)
 			}
 		}
 		e := c.estimate(t.at, has[t.dir])

@@ -14,7 +14,6 @@ import (
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/drive"
 	"github.com/mailbench/mailbench/workloads/interrupt"
-	"github.com/mailbench/mailbench/workloads/ledger"
 	"github.com/mailbench/mailbench/workloads/meet"
 	"github.com/mailbench/mailbench/workloads/plan"
 	"github.com/mailbench/mailbench/workloads/results"
@@ -202,7 +201,7 @@ func (c *combination) audit(ctx context.Context) {
 
 // corrupt reports whether a store or its ledger is damaged. Then data may be lost, and an audit says so.
 func (c *combination) corrupt(err error) bool {
-	if !errors.Is(err, drivers.ErrCorrupt) && !errors.Is(err, ledger.ErrUnfit) {
+	if !errors.Is(err, drivers.ErrCorrupt) {
 		return false
 	}
 	c.addAudit(results.Audit{Fault: err.Error()})

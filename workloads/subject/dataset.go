@@ -72,7 +72,7 @@ func StoreDir(dir string) string { return filepath.Join(dir, "store") }
 func BlobsDir(dir string) string { return filepath.Join(dir, "blobs") }
 
 // ReadDataset reads the data set's file; nil if the folder has no data set. It refuses a folder that is not private. The
-// error is drivers.ErrCorrupt if the file is damaged, and ledger.ErrUnfit if it is gone.
+// error is drivers.ErrCorrupt if the file is damaged or gone.
 func ReadDataset(dir string) (*Dataset, error) {
 	err := private.Check(dir)
 	var b []byte
@@ -114,14 +114,6 @@ func (d *Dataset) write(dir string) error {
 		return fmt.Errorf("write data set: %w", err)
 	}
 	return nil
-}
-
-// Delivered returns how many messages a load has delivered that came to its end. It is 0 without a data set.
-func (d *Dataset) Delivered() int64 {
-	if d == nil || !d.Complete {
-		return 0
-	}
-	return d.Messages
 }
 
 // fits returns an error that says why the data set can neither be used as the one wanted,
@@ -254,7 +246,7 @@ func (t *Target) note() error {
 // interrupted or is of unknown outcome. It is the rule of audits.
 func (d *Dataset) Exact(dir string) (bool, error) {
 	h, err := d.history(dir)
-	if errors.Is(err, ledger.ErrUnfit) {
+	if errors.Is(err, drivers.ErrCorrupt) {
 		return false, nil // unknown; audits report it
 	} else if err != nil {
 		return false, err
@@ -262,7 +254,7 @@ func (d *Dataset) Exact(dir string) (bool, error) {
 	return d.Closed && !d.Interrupted && h.Unknown == 0 && !h.Torn, nil
 }
 
-// history reads the data set's ledger. The error is ledger.ErrUnfit if the ledger is gone, damaged
+// history reads the data set's ledger. The error is drivers.ErrCorrupt if the ledger is gone, damaged
 // or misses records.
 func (d *Dataset) history(dir string) (*ledger.History, error) {
 	h, err := ledger.ReadHistory(filepath.Join(dir, ledgerFile))
@@ -278,8 +270,8 @@ func (d *Dataset) lacking(h *ledger.History) error {
 	if int64(h.Records) < d.Records {
 		return ledger.Unfit(fmt.Sprintf("the ledger has %d records, and had at least %d", h.Records, d.Records))
 	}
-	if n := d.Delivered(); n > 0 && len(h.Loaded()) == 0 {
-		return ledger.Unfit(fmt.Sprintf("the ledger has none of the %d messages that were loaded", n))
+	if d.Complete && d.Messages > 0 && len(h.Loaded()) == 0 {
+		return ledger.Unfit(fmt.Sprintf("the ledger has none of the %d messages that were loaded", d.Messages))
 	}
 	return nil
 }

@@ -182,7 +182,7 @@ func (t *Target) Audit(ctx context.Context) (*results.Audit, error) {
 	}
 	found := results.Audit{Model: t.Model.Name, Engine: t.Engine.Name}
 	h, err := ledger.ReadHistory(t.ledgerName())
-	if errors.Is(err, ledger.ErrUnfit) {
+	if errors.Is(err, drivers.ErrCorrupt) {
 		found.Fault = err.Error()
 		return &found, nil
 	} else if err != nil {
