@@ -133,7 +133,7 @@ func (t *task) labeled(out latency.Outcome) error {
 	case t.off && out != latency.OK: // the message still has both labels
 		t.from.Label(subject.DoubleLabeled{Handle: t.handle, Second: t.to})
 	case (out == latency.OK) == t.off: // the message has no second label
-		defer t.from.Disown(t.handle)
+		defer t.from.Release(t.handle)
 		t.record(ledger.Record{Event: ledger.Unlabeled, Place: t.from.Place, N: t.op.N, Handle: t.handle})
 	case out == latency.OK:
 		t.record(ledger.Record{Event: ledger.Shown, Place: t.to.Place, N: t.op.N, Handle: t.shown})

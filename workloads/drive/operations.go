@@ -215,7 +215,7 @@ func (t *task) done(out latency.Outcome) error {
 		t.from.Release(t.handle)
 	case workloads.Flag:
 		for _, h := range t.many {
-			t.from.Disown(h)
+			t.from.Release(h)
 		}
 	case workloads.Label:
 		return t.labeled(out)

@@ -191,8 +191,8 @@ func unanswered(err error) bool {
 		!errors.Is(err, drivers.ErrCorrupt) && !errors.As(err, new(*crash.Error))
 }
 
-// retry implements audit.Reader.Call. If an engine over a network does not answer, it tries again. With the pauses, nine
-// tries take 25 s, in which another node takes over from one that died.
+// retry implements audit.Reader.Call. If an engine over a network does not answer, it tries again. With the pauses,
+// nine tries take 25 s, in which another node takes over from one that died.
 func (a *Auditor) retry(ctx context.Context, question func() error) (err error) {
 	for try := range 9 {
 		if try > 0 {

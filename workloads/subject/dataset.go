@@ -71,8 +71,8 @@ func StoreDir(dir string) string { return filepath.Join(dir, "store") }
 // BlobsDir is where a model keeps bodies outside of the engine, in the folder of a data set.
 func BlobsDir(dir string) string { return filepath.Join(dir, "blobs") }
 
-// ReadDataset reads the data set's file; nil if the folder has no data set. It refuses a folder that is not private. The
-// error is drivers.ErrCorrupt if the file is damaged or gone.
+// ReadDataset reads the data set's file; nil if the folder has no data set. It refuses a folder that is not private.
+// The error is drivers.ErrCorrupt if the file is damaged or gone.
 func ReadDataset(dir string) (*Dataset, error) {
 	err := private.Check(dir)
 	var b []byte
@@ -275,8 +275,6 @@ func (d *Dataset) lacking(h *ledger.History) error {
 	}
 	return nil
 }
-
-func (t *Target) ledgerName() string { return filepath.Join(t.Dir, ledgerFile) }
 
 // Digest is the SHA-256 of b in hex.
 func Digest(b []byte) string { return fmt.Sprintf("%x", sha256.Sum256(b)) }

@@ -206,7 +206,7 @@ func (f *FolderSet) ReadAttached(rank int) (h models.Handle, name string, ok boo
 		return h, "", false
 	}
 	a := f.attached[len(f.attached)-1-rank%len(f.attached)]
-	f.addReader(a.handle)
+	f.pin(a.handle)
 	return a.handle, a.name, true
 }
 
@@ -282,12 +282,10 @@ func (a *Account) BeginPurge() bool {
 	return true
 }
 
-// pin keeps a message from being taken. Any number of readers share it. At most one owner
-// has it, besides readers.
+// pin keeps a message from being taken. At most one owner and any number of readers share it.
 type pin struct {
-	handle  models.Handle
-	readers int
-	owned   bool
+	handle models.Handle
+	shared int
 }
 
 // chunkLen is 8 KB of handles, a size class of the allocator.
@@ -327,15 +325,15 @@ func (f *FolderSet) Read(rank int) (models.Handle, bool) {
 	}
 	c, i := f.at(rank % f.n)
 	h := f.chunks[c][i]
-	f.addReader(h)
+	f.pin(h)
 	return h, true
 }
 
-func (f *FolderSet) addReader(h models.Handle) {
+func (f *FolderSet) pin(h models.Handle) {
 	if p := f.pinned(h); p >= 0 {
-		f.pins[p].readers++
+		f.pins[p].shared++
 	} else {
-		f.pins = append(f.pins, pin{handle: h, readers: 1})
+		f.pins = append(f.pins, pin{h, 1})
 	}
 }
 
@@ -349,21 +347,16 @@ func (f *FolderSet) Own(rank int) (models.Handle, bool) {
 		return models.Handle{}, false
 	}
 	h := f.chunks[c][i]
-	f.pins = append(f.pins, pin{handle: h, owned: true})
+	f.pin(h)
 	return h, true
 }
 
-// Disown ends an Own.
-func (f *FolderSet) Disown(h models.Handle) { f.unpin(h, func(p *pin) { p.owned = false }) }
-
-// Release ends a Read.
-func (f *FolderSet) Release(h models.Handle) { f.unpin(h, func(p *pin) { p.readers-- }) }
-
-func (f *FolderSet) unpin(h models.Handle, change func(*pin)) {
+// Release ends a Read or an Own.
+func (f *FolderSet) Release(h models.Handle) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	i := f.pinned(h)
-	if change(&f.pins[i]); f.pins[i].readers == 0 && !f.pins[i].owned {
+	if f.pins[i].shared--; f.pins[i].shared == 0 {
 		f.pins = slices.Delete(f.pins, i, i+1)
 	}
 }

@@ -79,8 +79,8 @@ func TestPinnedIsNotTaken(t *testing.T) {
 	if h, ok := ts.Own(1); ok && h == owned {
 		t.Error("owned twice at once")
 	}
-	ts.Disown(handle(2))
-	ts.Disown(owned)
+	ts.Release(handle(2))
+	ts.Release(owned)
 	if len(ts.pins) != 0 || ts.Len() != 2 {
 		t.Errorf("%d pins and %d messages are left, want 0 and 2", len(ts.pins), ts.Len())
 	}
@@ -129,7 +129,7 @@ func TestMessagesConcurrently(t *testing.T) {
 							t.Errorf("%x was taken while it was owned", h)
 						}
 						mu.Unlock()
-						ts.Disown(h)
+						ts.Release(h)
 					}
 				}
 			}

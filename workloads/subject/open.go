@@ -112,9 +112,10 @@ func (t *Target) bind(ctx context.Context) (err error) {
 		t.reused = false // a null engine kept nothing of an earlier run
 	}
 	if t.Config.Ledger && !t.Caps.Discards && !t.AuditOnly { // an audit only reads
+		file := filepath.Join(t.Dir, ledgerFile)
 		if !t.reused {
-			t.Acknowledged, err = ledger.Create(t.ledgerName())
-		} else if t.Acknowledged, err = ledger.Open(t.ledgerName()); err != nil {
+			t.Acknowledged, err = ledger.Create(file)
+		} else if t.Acknowledged, err = ledger.Open(file); err != nil {
 			err = fmt.Errorf("the data set in %s cannot be used again: %w; %s", t.Dir, err, t.Dataset.removal())
 		}
 		if err != nil {

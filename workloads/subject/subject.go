@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -181,7 +182,7 @@ func (t *Target) Audit(ctx context.Context) (*results.Audit, error) {
 		return nil, nil
 	}
 	found := results.Audit{Model: t.Model.Name, Engine: t.Engine.Name}
-	h, err := ledger.ReadHistory(t.ledgerName())
+	h, err := ledger.ReadHistory(filepath.Join(t.Dir, ledgerFile))
 	if errors.Is(err, drivers.ErrCorrupt) {
 		found.Fault = err.Error()
 		return &found, nil
@@ -191,10 +192,18 @@ func (t *Target) Audit(ctx context.Context) (*results.Audit, error) {
 	if err := t.Dataset.lacking(h); err != nil { // the messages that it does have are compared
 		found.Fault = err.Error()
 	}
+	rows := func(ctx context.Context) (found models.Audit, err error) {
+		folder, err := scratch.Temporary()
+		if err != nil {
+			return found, err
+		}
+		defer func() { err = errors.Join(err, folder.Remove()) }()
+		return audit.Verify(ctx, t.Store, t.Schema, validate.Config{Dir: folder.Path})
+	}
 	err = t.withMailbox(func(mb models.Mailbox) error {
 		a := ledger.Auditor{
 			Found: found, Mailbox: mb, Promise: t.Dataset.Promise, History: h, Remote: t.Engine.Remote,
-			Later: t.Dataset.Interrupted, Whole: t.Dataset.Of == 0, Rows: t.auditRows,
+			Later: t.Dataset.Interrupted, Whole: t.Dataset.Of == 0, Rows: rows,
 		}
 		err := a.Audit(ctx)
 		found = a.Found
@@ -207,16 +216,6 @@ func (t *Target) Audit(ctx context.Context) (*results.Audit, error) {
 		found.Error = err.Error()
 	}
 	return &found, err
-}
-
-// auditRows verifies the rows of the store.
-func (t *Target) auditRows(ctx context.Context) (found models.Audit, err error) {
-	folder, err := scratch.Temporary()
-	if err != nil {
-		return found, err
-	}
-	defer func() { err = errors.Join(err, folder.Remove()) }()
-	return audit.Verify(ctx, t.Store, t.Schema, validate.Config{Dir: folder.Path})
 }
 
 // reload fills the live set from the ledger of the runs before.
@@ -232,15 +231,11 @@ func (t *Target) reload(ctx context.Context, h *ledger.History) error {
 			t.Live.Add(t.Live.Accounts[u].Folders[n].FolderSet, e.Handle, nil, e.Held.Holding())
 		}
 	}
-	if t.Live.keepAttached {
-		return t.findAttached(ctx, h)
+	if !t.Live.keepAttached {
+		return nil
 	}
-	return nil
-}
-
-// findAttached remembers the newest messages of each folder with attachments. A ledger does not say which messages have
-// some: the mail of loads is made again.
-func (t *Target) findAttached(ctx context.Context, h *ledger.History) error {
+	// The newest messages of each folder with attachments. A ledger does not say which messages have some: the mail of
+	// loads is made again.
 	reader, m := t.Mail.Reader(), new(mail.Message)
 	for i := len(h.Entries) - 1; i >= 0; i-- {
 		e := &h.Entries[i]

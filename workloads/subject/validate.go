@@ -110,7 +110,22 @@ func (v *Validated) WriteText(w io.Writer, room int) {
 			strings.Join(v.Skipped, ", "))
 	}
 	if a := v.Audit; a != nil {
-		a.WriteText(w)
+		fmt.Fprintf(w, "\nVerification of the model: %d accounts, %d folders, %d messages, %d deleted; %d orphaned;\n"+
+			"%d broken references, %d duplicated, %d broken bodies, counter drift of %d.\n",
+			a.Accounts, a.Folders, a.Messages, a.Deleted, a.Unreferenced, a.Dangling, a.Duplicated,
+			a.BrokenBodies, a.CounterDrift)
+		if a.InterruptedBlobs > 0 {
+			fmt.Fprintf(w, "%s: files without a row.\n", words.Plural(a.InterruptedBlobs, "interrupted blob write"))
+		}
+		for _, note := range a.Notes {
+			fmt.Fprintln(w, "  "+words.OneLine(note))
+		}
+		switch {
+		case a.interrupted:
+			fmt.Fprintf(w, "  The verification was INTERRUPTED: %s\n", words.OneLine(a.Error))
+		case a.Error != "":
+			fmt.Fprintf(w, "  The verification ended at unreadable data: %s\n", words.OneLine(a.Error))
+		}
 	}
 	adrift := ""
 	if v.Drifted > 0 {
@@ -196,24 +211,4 @@ func (c *Validation) verify(ctx context.Context, st drivers.Store, s *schemas.Sc
 		}
 	}
 	return a, errors.Join(stop, session.Close())
-}
-
-// WriteText prints what the audit found.
-func (a *Verification) WriteText(w io.Writer) {
-	fmt.Fprintf(w, "\nVerification of the model: %d accounts, %d folders, %d messages, %d deleted; %d orphaned;\n"+
-		"%d broken references, %d duplicated, %d broken bodies, counter drift of %d.\n",
-		a.Accounts, a.Folders, a.Messages, a.Deleted, a.Unreferenced, a.Dangling, a.Duplicated,
-		a.BrokenBodies, a.CounterDrift)
-	if a.InterruptedBlobs > 0 {
-		fmt.Fprintf(w, "%s: files without a row.\n", words.Plural(a.InterruptedBlobs, "interrupted blob write"))
-	}
-	for _, note := range a.Notes {
-		fmt.Fprintln(w, "  "+words.OneLine(note))
-	}
-	switch {
-	case a.interrupted:
-		fmt.Fprintf(w, "  The verification was INTERRUPTED: %s\n", words.OneLine(a.Error))
-	case a.Error != "":
-		fmt.Fprintf(w, "  The verification ended at unreadable data: %s\n", words.OneLine(a.Error))
-	}
 }
