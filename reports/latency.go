@@ -157,8 +157,14 @@ var heats = [len(document.Shades)]float64{1.5, 3, 5, 10}
 
 // operations is a row for each operation on each engine, with p50 and p99 of each model.
 func (v *run) operations(loads []*ranking.Load) document.Section {
-	if len(loads) > 1 && loads[0].Models[0].Name == loads[0].Engine { // the only model
-		loads = []*ranking.Load{together(loads)}
+	if len(loads) > 1 && loads[0].Models[0].Name == loads[0].Engine {
+		one := *loads[0] // the only model, with columns for each engine, of which none is the best
+		one.Models, one.First = nil, 0
+		for _, l := range loads {
+			m := *l.Models[0]
+			m.NotRanked, one.Models = "engines are not ranked", append(one.Models, &m)
+		}
+		loads = []*ranking.Load{&one}
 	}
 	if len(loads) == 1 && len(loads[0].Models) == 1 {
 		return v.alone(loads[0])
@@ -199,17 +205,6 @@ func (v *run) operations(loads []*ranking.Load) document.Section {
 	s := document.Section{ID: "operations", Title: "Operation", Table: t}
 	noteTimes(&s, loads[0], fmt.Sprintf("under %d ops, measure longer", results.EnoughFor(0.99)))
 	return s
-}
-
-// together is a load with a model on each engine, of which none is the best.
-func together(loads []*ranking.Load) *ranking.Load {
-	one := *loads[0]
-	one.Models, one.First = nil, 0
-	for _, l := range loads {
-		m := *l.Models[0]
-		m.NotRanked, one.Models = "engines are not ranked", append(one.Models, &m)
-	}
-	return &one
 }
 
 // unsupported are the operations that not all models support.

@@ -29,10 +29,7 @@ func Of(r *results.Run, by ranking.Metric) *document.Document {
 	d := &document.Document{Title: v.title(), Facts: v.facts()}
 	add := func(sections ...document.Section) {
 		for _, s := range sections {
-			if s.Table != nil && len(s.Table.Rows) == 0 {
-				s.Table = nil
-			}
-			if len(s.Says) > 0 || s.Table != nil || len(s.Notes) > 0 {
+			if len(s.Says)+len(s.Notes) > 0 || s.Table != nil && len(s.Table.Rows) > 0 {
 				d.Sections = append(d.Sections, s)
 			}
 		}

@@ -45,7 +45,7 @@ func Write(w io.Writer, s Source) error {
 	if len(about.Says) > 0 {
 		d.Sections = append(d.Sections, about)
 	}
-	made := &provenance{Run: s.Run, Names: reports.NamesIn(s.Run)}
+	made := &provenance{Run: s.Run}
 	for _, of := range append([]Source{s}, s.Others...) {
 		made.Repeat = append(made.Repeat, "mailbench run --from "+shellquote.Join(cmp.Or(of.Name, "DIR")))
 	}
@@ -101,7 +101,6 @@ func Together(sources []Source) (Source, error) {
 type provenance struct {
 	*results.Run
 	Repeat []string // commands
-	Names  reports.Names
 }
 
 // addCharts adds the charts of a run to its report. Sections of the first screen come first, then those that are open,

@@ -110,14 +110,8 @@ const defaultWidth = 100
 
 // IsTerminal reports whether a text goes to a terminal that acts on escape sequences.
 func IsTerminal(w io.Writer) bool {
-	f, ok := file(w)
-	return ok && term.IsTerminal(int(f.Fd())) && escapes(f)
-}
-
-// file is the file that w writes to.
-func file(w io.Writer) (*os.File, bool) {
 	f, ok := raw(w).(*os.File)
-	return f, ok
+	return ok && term.IsTerminal(int(f.Fd())) && escapes(f)
 }
 
 // Width is the terminal's width in columns. Without a terminal it is that of COLUMNS, or
@@ -126,7 +120,7 @@ func Width(w io.Writer) int { return cmp.Or(Wanted(w), defaultWidth) }
 
 // Wanted is the width that the terminal has or COLUMNS sets; 0 if neither does.
 func Wanted(w io.Writer) int {
-	if f, ok := file(w); ok {
+	if f, ok := raw(w).(*os.File); ok {
 		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
 			return n
 		}
