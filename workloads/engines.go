@@ -57,7 +57,9 @@ func (d *decoder) engines(_ *key, n *yaml.Node, what string) any {
 			faults := len(d.Errs)
 			switch {
 			case s.Name == "contact":
-				engine.Contact = d.contact(s.Value, "contact of engine "+e.Name)
+				engine.Contact, _ = d.lines(&key{name: s.Name}, s.Value, "contact of engine "+e.Name).([]string)
+				d.Check(len(engine.Contact) > 0, s.Value,
+					"contact of engine %s names no node; expected addresses such as [10.0.0.1, 10.0.0.2:9042]", e.Name)
 			case s.Value.Kind != yaml.ScalarNode || s.Value.ShortTag() == "!!null":
 				d.Fail(s.Value, "%s of engine %s must be one value, found %s", s.Name, e.Name, strict.Found(s.Value))
 			default:
@@ -98,19 +100,6 @@ func (d *decoder) setting(s strict.Entry, engine string, words *EngineWords) {
 
 // lastPart is the part after the last _: password for MAILBENCH_CASSANDRA_PASSWORD.
 func lastPart(s string) string { return strings.ToLower(s[strings.LastIndexByte(s, '_')+1:]) }
-
-func (d *decoder) contact(n *yaml.Node, what string) []string {
-	var hosts []string
-	for _, item := range d.List(n, what) {
-		if host, ok := d.Text(item, "each of "+what); ok {
-			err := CheckContact(host)
-			d.Check(err == nil, item, "%s: %v", what, err)
-			hosts = append(hosts, host)
-		}
-	}
-	d.Check(len(hosts) > 0, n, "%s names no node; expected addresses such as [10.0.0.1, 10.0.0.2:9042]", what)
-	return hosts
-}
 
 // CheckContact says what is wrong with the address of a node, which is a host,
 // or a host and a port.

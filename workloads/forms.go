@@ -69,6 +69,9 @@ func (d *decoder) lines(k *key, n *yaml.Node, what string) any {
 		text, ok := d.Text(item, "each of "+what)
 		d.Check(!ok || !slices.Contains(all, text), item, "duplicate %q in %s", text, what)
 		switch k.name {
+		case "contact":
+			err := CheckContact(text)
+			d.Check(!ok || err == nil, item, "%s: %v", what, err)
 		case "models": // a workload names no files, since it may be a stranger's
 			d.Check(!strings.ContainsAny(text, `./\`), item,
 				"%s names models and variants, found the file %q; name files with -m", what, text)
