@@ -84,58 +84,46 @@ func (d *decoder) lines(k *key, n *yaml.Node, what string) any {
 	return all
 }
 
-// distributions are those of sizes, counts and times. A key is an exponent, or a size, count or time, which is not
-// below the one before it. Of is the distribution with the values of the keys.
-var distributions = []struct {
-	name string
+// distributionNames are the distributions. The last is of sizes and counts only, and not of times.
+var distributionNames = []string{"constant", "uniform", "lognormal", "pareto", "empirical", "zipf"}
+
+// distributions are made of the values of their keys: an exponent, or a size, count or time, which is not below the one
+// before it.
+var distributions = map[string]struct {
 	keys []key
 	of   func(v []float64) random.Dist
 }{
-	{name: "constant"},
-	{"uniform", []key{{name: "min"}, {name: "max"}}, func(v []float64) random.Dist {
+	"uniform": {[]key{{name: "min"}, {name: "max"}}, func(v []float64) random.Dist {
 		return random.Uniform{Low: random.Size(v[0]), High: random.Size(v[1])}
 	}},
-	{"lognormal", []key{{name: "median", least: "1"}, {name: "p99"}}, func(v []float64) random.Dist {
+	"lognormal": {[]key{{name: "median", least: "1"}, {name: "p99"}}, func(v []float64) random.Dist {
 		return random.Lognormal{Median: random.Size(v[0]), P99: random.Size(v[1])}
 	}},
-	{
-		"pareto",
+	"pareto": {
 		[]key{{name: "min", least: "1"}, {name: "alpha", form: "exponent"}, {name: "max"}},
 		func(v []float64) random.Dist {
 			return random.Pareto{Low: random.Size(v[0]), Alpha: v[1], High: random.Size(v[2])}
 		},
 	},
-	{
-		"zipf",
+	"zipf": {
 		[]key{{name: "s", form: "exponent"}, {name: "max", least: "1", most: "1000000"}},
 		func(v []float64) random.Dist { return random.NewZipf(v[0], int(v[1])) },
 	},
-	{name: "empirical"},
-}
-
-// distributionNames are the distributions of times, or of sizes and counts.
-func distributionNames(times bool) (names []string) {
-	for _, one := range distributions {
-		if !times || one.name != "zipf" {
-			names = append(names, one.name)
-		}
-	}
-	return names
 }
 
 // sizes reads a distribution of sizes, or of times, which draws nanoseconds. A size that is constant must lie within
 // the key's bounds; others are cut to them when drawn.
 func (d *decoder) sizes(k *key, n *yaml.Node, what string) any {
 	var dist random.Dist
-	faults, known := len(d.Errs), distributionNames(k.form == "times")
+	faults, known := len(d.Errs), distributionNames
+	example := "a size such as 8KB or one of %s, as in {lognormal: {median: 6KB, p99: 200KB}}"
+	if k.form == "times" {
+		known, example = known[:5], "a time such as 2s or one of %s, as in {lognormal: {median: 2s, p99: 30s}}"
+	}
 	switch {
 	case n.Kind == yaml.ScalarNode:
 		dist = random.Constant{Value: d.value(k, n, what)}
 	case n.Kind != yaml.MappingNode || len(n.Content) != 2:
-		example := "a size such as 8KB or one of %s, as in {lognormal: {median: 6KB, p99: 200KB}}"
-		if k.form == "times" {
-			example = "a time such as 2s or one of %s, as in {lognormal: {median: 2s, p99: 30s}}"
-		}
 		example = fmt.Sprintf(example, strings.Join(known, ", "))
 		d.Fail(n, "%s must be one distribution, found %s; expected %s", what, strict.Found(n), example)
 	default:
@@ -161,8 +149,7 @@ func (d *decoder) distribution(k *key, name string, n *yaml.Node, what string) r
 	case "empirical":
 		return d.empirical(k, n, what)
 	}
-	one := distributions[slices.Index(distributionNames(false), name)]
-	var names []string
+	one, names := distributions[name], []string(nil)
 	for _, k := range one.keys {
 		names = append(names, k.name)
 	}

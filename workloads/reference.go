@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -160,7 +159,7 @@ func distribution(value string) object {
 		"type": "array", "minItems": 2, "maxItems": 2,
 		"prefixItems": []object{v, {"type": "number", "minimum": 0, "maximum": 1}},
 	}}}
-	for _, one := range distributions {
+	for name, one := range distributions {
 		properties, names := object{}, []string(nil)
 		for _, k := range one.keys {
 			properties[k.name], names = v, append(names, k.name)
@@ -168,8 +167,8 @@ func distribution(value string) object {
 				properties[k.name] = object{"type": "number", "minimum": 0.01}
 			}
 		}
-		if len(names) > 0 && slices.Contains(distributionNames(value == "time"), one.name) {
-			all[one.name] = fixed(properties, names...)
+		if value != "time" || name != "zipf" {
+			all[name] = fixed(properties, names...)
 		}
 	}
 	return anyOf(v, one(all))
