@@ -310,8 +310,7 @@ func (c *column) number(k, version uint64) uint64 {
 
 // choose returns which of so many values draw n stands for; of latest it is mostly one of the last.
 func (c *column) choose(n, among uint64) uint64 {
-	var draws random.Rand
-	draws.Seed(0, 0, n)
+	draws := random.New(0, 0, n)
 	chooser := c.Access.Chooser(1)
 	chosen := uint64(chooser.Among(int(min(among, math.MaxInt32)), &draws))
 	if c.Access.Latest {
@@ -322,8 +321,7 @@ func (c *column) choose(n, among uint64) uint64 {
 
 // hash returns 64 random bits that follow from three numbers.
 func hash(seed, stream, n uint64) uint64 {
-	var draws random.Rand
-	draws.Seed(seed, stream, n)
+	draws := random.New(seed, stream, n)
 	return draws.Uint64()
 }
 
@@ -362,8 +360,7 @@ func (c *column) value(k, version uint64) drivers.Value {
 
 // scalar is value n of a domain, of a size that is drawn: bytes, or elements of a collection, in ascending order.
 func scalar(t schemas.Type, seed, n uint64, size random.Dist) drivers.Value {
-	var draws random.Rand
-	draws.Seed(seed, 0, n)
+	draws := random.New(seed, 0, n)
 	at := epoch.Add(time.Duration(n&math.MaxInt32) * time.Second)
 	switch t.Kind {
 	case schemas.Text, schemas.Blob:

@@ -86,11 +86,9 @@ const partOverhead = 160
 // Sized implements Sizer. If size is 0, the workload decides. Sized and the functions that
 // it calls draw random numbers in a fixed order.
 func (w *writer) Sized(n uint64, date time.Time, size int, m *mail.Message) error {
-	*m = mail.Message{Attachments: w.parts[:0]}
 	w.m, w.buf, w.used, w.to = m, w.buf[:0], 0, w.to[:0]
 	w.raw = w.rope()
-	m.Raw = w.raw
-	m.Date = date.UTC().Truncate(time.Second)
+	*m = mail.Message{Attachments: w.parts[:0], Raw: w.raw, Date: date.UTC().Truncate(time.Second)}
 	spec := &w.g.mail
 
 	sender := w.sender(n)

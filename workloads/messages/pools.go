@@ -56,8 +56,7 @@ func (l *lines) end() { l.start = append(l.start, len(l.text)) }
 
 // thePools are read-only. They take a tenth of a second to make, and are the same for each workload.
 var thePools = sync.OnceValue(func() *pools {
-	var r random.Rand
-	r.Seed(1, streamPools, 0) // the default seed of workloads
+	r := random.New(1, streamPools, 0) // the default seed of workloads
 	p := &pools{
 		binary: make([]byte, binaryPool),
 		base64: make([]byte, 0, binaryPool/base64Line*base64Text),

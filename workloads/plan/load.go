@@ -63,9 +63,8 @@ func (c *Census) LoadStream(ctx context.Context, has []uint64) (Stream, error) {
 // advance draws when the folder's next message arrives: the least of m numbers
 // that are uniform above the last is 1 - (1-last) u^(1/m).
 func (l *loadStream) advance(p *pending) {
-	var r random.Rand
 	p.left--
-	r.Seed(l.seed, streamLoad+uint64(p.folder)<<8, uint64(p.left))
+	r := random.New(l.seed, streamLoad+uint64(p.folder)<<8, uint64(p.left))
 	p.at = 1 - (1-p.at)*math.Exp(-r.Exp()/float64(p.left))
 }
 

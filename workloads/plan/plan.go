@@ -168,8 +168,7 @@ func (p *Plan) step(v *visit, o *Operation) {
 	case workloads.Open, workloads.Raw, workloads.Attachment, workloads.Flag, workloads.Label, workloads.Move,
 		workloads.Delete, workloads.Seen, workloads.Range, workloads.SeenBy:
 		if v.opened > 0 && o.Op != workloads.Open { // on the message that the session opened last
-			var opened random.Rand
-			opened.Seed(p.seed, streamOperation+p.stream<<8, v.number*workloads.MostSteps+uint64(v.opened)-1)
+			opened := random.New(p.seed, streamOperation+p.stream<<8, v.number*workloads.MostSteps+uint64(v.opened)-1)
 			o.Pick = opened.Uint64()
 		}
 	}
@@ -241,16 +240,14 @@ func (p *Plan) delivery(n uint64, o *Operation) {
 
 // Choose returns which of a folder's existing messages the operation uses: 0 is the newest. There must be one at least.
 func (o *Operation) Choose(live int) int {
-	var r random.Rand
-	r.Seed(o.Pick, streamPick, 0)
+	r := random.New(o.Pick, streamPick, 0)
 	return o.how.ofFolder.Among(live, &r)
 }
 
 // Window returns the span of time of a slice, anywhere among the arrivals of a load:
 // in it is that share of the messages that the workload says, by default a hundredth.
 func (o *Operation) Window() (from, to time.Time) {
-	var r random.Rand
-	r.Seed(o.Pick, streamPick, 0)
+	r := random.New(o.Pick, streamPick, 0)
 	share := cmp.Or(o.how.Width, 0.01)
 	begin := r.Float64() * (1 - share)
 	return arrival(begin), arrival(begin + share)

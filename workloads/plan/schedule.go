@@ -39,8 +39,7 @@ func (s *schedule) start(plan *Plan, n uint64) (due time.Duration, ok bool) {
 		if p.Shape == nil {
 			mean = 1e9 / p.Rate.PerSecond()
 		}
-		var r random.Rand
-		r.Seed(plan.seed, streamArrivals+plan.stream<<8, n)
+		r := random.New(plan.seed, streamArrivals+plan.stream<<8, n)
 		s.sum += mean * r.Exp()
 		at = s.sum
 	}

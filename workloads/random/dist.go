@@ -157,6 +157,12 @@ type Rand struct{ rand.PCG }
 // streams.
 func (r *Rand) Seed(seed, stream, n uint64) { r.PCG.Seed(mix(seed^mix(stream)), mix(n)) }
 
+// New returns the draws of n.
+func New(seed, stream, n uint64) (r Rand) {
+	r.Seed(seed, stream, n)
+	return r
+}
+
 // mix is one step of splitmix64 (Steele, Lea, Flood 2014): the increment and then the
 // finalizer. It is a bijection that makes neighboring numbers unlike each other.
 func mix(x uint64) uint64 {
