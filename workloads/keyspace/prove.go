@@ -147,6 +147,7 @@ func (k *Keyspace) ProofWorkload(rows string) (string, error) {
 	type object = map[string]any
 	values, grow := object{}, map[string]int{} // grow are keys of which there is as many times more as of rows
 	mixes := map[string]object{provePhase: {}, byItems.after: {}, "delete": {}, byDeletes.after: {}}
+	deletes := max(1, levels[0]*90/100) // before a read that lint warns of for its tombstones
 	run := func(phase, op string, items int) { mixes[phase][op] = object{"weight": 1, "items": items} }
 	for _, p := range k.probes {
 		if p.shows == nil {
@@ -159,6 +160,7 @@ func (k *Keyspace) ProofWorkload(rows string) (string, error) {
 		}
 		if p.deletes != "" {
 			run("delete", p.deletes, 1)
+			grow["phases.delete.operations"] = len(mixes["delete"]) * deletes
 			one := object{} // the deleted rows are in the partition that is read
 			for _, c := range t.Partition {
 				one[c.Name] = object{"distinct": 1}
@@ -168,10 +170,6 @@ func (k *Keyspace) ProofWorkload(rows string) (string, error) {
 		for _, c := range p.sized {
 			grow["values."+t.Name+"."+c.Name+".size"] = proveSize[c.Type.Collection()]
 		}
-	}
-	deletes := max(1, levels[0]*90/100) // before a read that lint warns of for its tombstones
-	if n := len(mixes["delete"]); n > 0 {
-		grow["phases.delete.operations"] = n * deletes
 	}
 	phases := ""
 	for _, p := range []struct {

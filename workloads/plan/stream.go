@@ -100,8 +100,19 @@ func (s *merged) Next(now time.Duration, o *Operation) (due time.Duration, ok bo
 		p.ahead = false
 		s.mu.Unlock()
 		p.Plan.Next(own, o)
-	} else {
-		v := p.takeVisit()
+	} else { // a session ends before a step that is scheduled after the end of the phase
+		top := &p.visits[0]
+		v := *top
+		more := top.next(p.phase.Session)
+		if more {
+			top.due += top.think(p.phase.Session, p.phase.Think)
+			more = p.phase.Duration == 0 || top.due < p.phase.Duration
+		}
+		if end := len(p.visits) - 1; !more {
+			p.visits[0] = p.visits[end]
+			p.visits = p.visits[:end]
+		}
+		sift(p.visits, 0, (*visit).before)
 		s.mu.Unlock()
 		p.step(&v, o)
 	}
@@ -137,24 +148,6 @@ func (p *part) head() (due time.Duration, ok bool) {
 	}
 }
 
-// takeVisit returns the session that is scheduled first, and goes on with it. A session ends before a step that is
-// scheduled after the end of the phase.
-func (p *part) takeVisit() visit {
-	top := &p.visits[0]
-	v := *top
-	more := top.next(p.phase.Session)
-	if more {
-		top.due += top.think(p.phase.Session, p.phase.Think)
-		more = p.phase.Duration == 0 || top.due < p.phase.Duration
-	}
-	if end := len(p.visits) - 1; !more {
-		p.visits[0] = p.visits[end]
-		p.visits = p.visits[:end]
-	}
-	sift(p.visits, 0, (*visit).before)
-	return v
-}
-
 // closed makes the next operation of a closed loop's client, which o identifies.
 func (s *merged) closed(now time.Duration, o *Operation) bool {
 	s.mu.Lock()
@@ -183,18 +176,17 @@ func (s *merged) closed(now time.Duration, o *Operation) bool {
 	}
 	s.mu.Unlock()
 
-	var think time.Duration
 	if p.phase.Session != nil {
-		think = v.think(p.phase.Session, p.phase.Think)
 		p.step(v, o)
+		o.Think = v.think(p.phase.Session, p.phase.Think)
 	} else {
 		p.Plan.Next(own, o)
 		if p.phase.Think != nil {
 			o.rand.Seed(p.seed, streamThink+p.stream<<8, own)
-			think = time.Duration(p.phase.Think.Draw(&o.rand))
+			o.Think = time.Duration(p.phase.Think.Draw(&o.rand))
 		}
 	}
-	o.N, o.Think, o.Stream = number, think, p.phase.Stream
+	o.N, o.Stream = number, p.phase.Stream
 	return true
 }
 
