@@ -267,9 +267,6 @@ func (t *task) memoryNeeds() models.Holding {
 // changes of the account that are under way, and those that come wait for it. That wait is before
 // the call: it is in response times and not in service times.
 
-// excludes reports whether the operation and a recount exclude each other.
-func (t *task) excludes() bool { return t.op.Op.Changes() && !t.target.Lacks[workloads.Recount] }
-
 // changes calls alone for the account of a recount, and shared for each one that another operation
 // changes.
 func (t *task) changes(alone, shared func(*sync.RWMutex)) {

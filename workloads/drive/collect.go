@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/results"
@@ -121,12 +123,7 @@ func (p *phase) writeLog(ticked []latency.Op, to time.Duration, last bool) {
 		p.Observe(p.Cell.Key, func(op int) string { return p.slots.names[first+op] }, ticked[first:first+ops])
 	}
 	if p.Log != nil {
-		p.Log.Write(func(op int, k latency.Kind) string {
-			if p.slots.names[op] == "" {
-				return ""
-			}
-			return p.Cell.Tag(p.slots.names[op], k.String())
-		}, ticked, p.clock.base.Add(l.from), p.clock.base.Add(to))
+		p.Log.Write(p.Cell.Tag, p.slots.names, ticked, p.clock.base.Add(l.from), p.clock.base.Add(to))
 	}
 	for i := range l.ops {
 		l.ops[i].Reset()
@@ -172,26 +169,21 @@ func newSlots(p *workloads.Phase) slots {
 			}
 		}
 	}
-	for _, one := range s.all {
-		name := p.Patterns.Name(one.op)
-		if p.HasStreams() {
-			name = results.StreamOp(streams[one.stream].Name, name)
-			if len(ofOp[one.op]) == 1 {
-				name = "" // the operation has the same
-			}
-		}
-		s.names = append(s.names, name)
-	}
 	if p.HasStreams() {
-		s.ops = len(s.names)
-		for op := range ofOp {
-			s.names = append(s.names, p.Patterns.Name(workloads.Op(op)))
-		}
-		s.streams = len(s.names)
+		s.ops, s.streams = len(s.all), len(s.all)+len(ofOp)
 		s.of = slices.Concat(s.of, ofOp, ofStream)
 	}
 	s.whole, s.of = len(s.of), append(s.of, slices.Concat(ofStream...))
-	s.names = append(s.names, make([]string, len(s.of)-len(s.names))...)
+	s.names = make([]string, len(s.of))
+	for op, of := range ofOp {
+		name := p.Patterns.Name(workloads.Op(op))
+		s.names[s.ops+op] = name
+		for _, k := range of {
+			if len(of) > 1 { // else the operation has the same
+				s.names[k] = results.StreamOp(streams[s.all[k].stream].Name, name)
+			}
+		}
+	}
 	return s
 }
 
@@ -266,4 +258,103 @@ func (t *timeline) append(in results.Interval, last bool) {
 		return
 	}
 	t.intervals, t.full = results.Halved(t.intervals), 2*max(t.full, t.tick.Seconds())
+}
+
+// stats are what one worker, or all of them, counted besides latencies.
+type stats struct {
+	streams []tally   // by number; a phase without streams has one
+	dropped int64     // operations that were only dropped because of client delay
+	ops     []opStats // by slot
+}
+
+// tally is what is counted of one stream, or of all.
+type tally struct {
+	results.Offered  // without what follows from the length of the phase
+	results.Evidence // the counts that workers add to
+}
+
+func (t *tally) add(b *tally) {
+	results.Add(&t.Offered, &b.Offered)
+	results.Add(&t.Evidence, &b.Evidence)
+}
+
+// sum is the tally of all streams.
+func (s *stats) sum() (all tally) {
+	for i := range s.streams {
+		all.add(&s.streams[i])
+	}
+	return all
+}
+
+func newStats(s *slots) stats {
+	return stats{streams: make([]tally, len(s.at)), ops: make([]opStats, len(s.all))}
+}
+
+// opStats are the counts of one slot. Cost and squares count only successful calls.
+type opStats struct {
+	cost       drivers.Cost
+	squares    [4]float64 // sums of squares of countsOf, for standard deviations between operations
+	missing    models.Known
+	fallbacks  []string
+	errors     []results.ErrorCount
+	noTarget   int64
+	notOffered bool // a call returned models.ErrNotOffered
+}
+
+// countsOf are requests, rows, bytes and rows scanned.
+func countsOf(c *drivers.Cost) [4]float64 {
+	return [4]float64{
+		float64(c.Requests), float64(c.RowsRead + c.RowsWritten), float64(c.BytesRead + c.BytesWritten),
+		float64(c.RowsScanned),
+	}
+}
+
+func (o *opStats) addCost(c *drivers.Cost) {
+	o.cost.Add(c)
+	for i, v := range countsOf(c) {
+		o.squares[i] += v * v
+	}
+}
+
+// deviation is the standard deviation of n values with that sum and sum of squares. It
+// is 0 if the values differ by no more than rounding.
+func deviation(n, sum, squares float64) float64 {
+	mean := sum / n
+	variance := squares/n - mean*mean
+	if n < 2 || variance <= 1e-12*mean*mean {
+		return 0
+	}
+	return math.Sqrt(variance * n / (n - 1))
+}
+
+// fellBack notes the name of a pattern whose fallback ran.
+func (o *opStats) fellBack(name string) {
+	if !slices.Contains(o.fallbacks, name) {
+		o.fallbacks = append(o.fallbacks, name)
+	}
+}
+
+// add adds what another worker counted.
+func (s *stats) add(b *stats) {
+	for i := range b.streams {
+		s.streams[i].add(&b.streams[i])
+	}
+	s.dropped += b.dropped
+	for i := range b.ops {
+		s.ops[i].merge(&b.ops[i])
+	}
+}
+
+func (o *opStats) merge(p *opStats) {
+	o.cost.Add(&p.cost)
+	for i, v := range p.squares {
+		o.squares[i] += v
+	}
+	o.missing |= p.missing
+	o.noTarget += p.noTarget
+	o.notOffered = o.notOffered || p.notOffered
+	for _, name := range p.fallbacks {
+		o.fellBack(name)
+	}
+	o.errors = results.AddErrors(o.errors, p.errors...)
 }

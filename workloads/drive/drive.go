@@ -21,10 +21,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/shirou/gopsutil/v4/cpu"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -47,8 +47,8 @@ type Spec struct {
 	Workers int
 	// MaxWait is how late an operation may start. A later one is dropped.
 	MaxWait time.Duration
-	// Lateness is how late a start may be and still count as on time. It is raised
-	// to leastLateness.
+	// Lateness is how late a start may be and still count as on time: at least 2 ms, the target for p99.9 of wait.
+	// Where calls take longer, their median is the bound: a delay that is small compared with it does no harm.
 	Lateness time.Duration
 	// Total is how many operations there will be, if the phase does not say; 0: not
 	// known.
@@ -64,10 +64,6 @@ type Spec struct {
 	// Progress, if set, gets the progress of the phase, from one goroutine.
 	Progress func(Progress)
 }
-
-// leastLateness is the target for p99.9 of wait. Where calls take longer, their
-// median is the bound: a delay that is small compared with it does no harm.
-const leastLateness = 2 * time.Millisecond
 
 // Progress is how far a phase is.
 type Progress struct {
@@ -105,10 +101,9 @@ type phase struct {
 	clock    clock
 	hiccups  *hiccups
 
-	bulk        atomic.Bool // the load is not durable before the store has settled
-	mu          sync.Mutex
-	undelivered int64 // messages of a load that could not be delivered
-	lastCause   error // why a delivery of a load failed last
+	bulk        atomic.Bool           // the load is not durable before the store has settled
+	undelivered atomic.Int64          // messages of a load that could not be delivered
+	lastCause   atomic.Pointer[error] // why a delivery of a load failed last
 
 	// One goroutine collects these from what the workers record.
 	timeline timeline
@@ -127,10 +122,7 @@ type phase struct {
 const grace = 5 * time.Second
 
 func newPhase(t *subject.Target, s Spec) *phase {
-	if s.Phase.Clients > 0 {
-		s.Workers = s.Phase.Clients
-	}
-	s.Workers, s.Lateness = max(1, s.Workers), max(s.Lateness, leastLateness)
+	s.Workers, s.Lateness = max(1, cmp.Or(s.Phase.Clients, s.Workers)), max(s.Lateness, 2*time.Millisecond)
 	slots := newSlots(&s.Phase)
 	return &phase{
 		Spec: s, target: t, slots: slots,
@@ -138,9 +130,6 @@ func newPhase(t *subject.Target, s Spec) *phase {
 		clock:    startClock(), stats: newStats(&slots), pool: pool{usual: make([]atomic.Int64, len(slots.all))},
 	}
 }
-
-// loads reports whether the phase loads the data set.
-func (p *phase) loads() bool { return p.Phase.Kind == workloads.Load }
 
 // offersAny reports whether the model has an operation of the mix.
 func (p *phase) offersAny() bool {
@@ -231,22 +220,15 @@ func (p *phase) collect(ended <-chan struct{}, stop, kill context.CancelFunc) {
 	p.timeline.tick = p.tickEvery()
 	ticks := time.NewTicker(p.timeline.tick)
 	defer ticks.Stop()
-	from := time.Duration(0)
-	for {
-		last := false
+	for from := time.Duration(0); ; {
 		select {
 		case <-ended:
-			last = true
+			p.take(from, max(from, p.length), true)
+			return
 		case <-ticks.C:
 		}
 		to := p.clock.now()
-		if last {
-			to = max(from, p.length)
-		}
-		p.take(from, to, last)
-		if last {
-			return
-		}
+		p.take(from, to, false)
 		// A warm-up bounded by operations runs them all.
 		if p.Phase.Kind == workloads.Warmup && p.Phase.Duration > 0 && warm(p.windows) {
 			stop()
@@ -265,14 +247,12 @@ var SilenceMost = time.Minute
 
 // silent reports whether no request of a load was answered for so long that it must end, and notes why.
 func (p *phase) silent(now time.Duration) bool {
-	if !p.loads() || !p.target.Engine.Remote || now-p.timeline.ended < SilenceMost {
+	if p.Phase.Kind != workloads.Load || !p.target.Engine.Remote || now-p.timeline.ended < SilenceMost {
 		return false
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	cause := p.lastCause
-	if cause == nil {
-		cause = errors.New("no call has ended")
+	cause := errors.New("no call has ended")
+	if last := p.lastCause.Load(); last != nil {
+		cause = *last
 	}
 	p.vanished = fmt.Errorf("%s has acknowledged nothing for %v, after %d of %d messages: %w", p.target.Engine.Name,
 		SilenceMost, p.recorder.Total[p.slots.whole].Counts[latency.OK], p.Total, cause)
@@ -284,9 +264,7 @@ func (p *phase) take(from, to time.Duration, last bool) {
 	ticked := p.recorder.Tick()
 	p.writeLog(ticked, to, last)
 	p.memory.follow()
-	if p.Stream.Open() {
-		p.learn()
-	}
+	p.learn()
 	p.addInterval(ticked, from, to, last)
 	if last { // the last window is too short to compare
 		p.timeline.endGap(to)
@@ -306,14 +284,22 @@ func (p *phase) complete() {
 	}
 	sum := p.stats.sum()
 	offered := p.offered(&sum, p.slots.whole)
-	client, gap := p.used.client(p.pool.most, p.length.Seconds()), p.timeline.gap
+	used, capacity, seconds, gap := p.used, processors(), max(p.length.Seconds(), 1e-9), p.timeline.gap
+	client := results.ClientInfo{
+		Workers: p.pool.most, Processors: runtime.NumCPU(), Capacity: capacity,
+		CPUSeconds: used.cpu.Seconds(), CPUShare: used.cpu.Seconds() / (seconds * capacity), OthersShare: -1,
+	}
+	// The machine may have processors that this process may not use.
+	if n, err := cpu.Counts(true); err == nil && n > 0 && used.machine > 0 {
+		client.OthersShare = (used.machine - used.cpu).Seconds() / (seconds * float64(n))
+	}
 	// The evidence is of the generator.
 	e, t := sum.Evidence, p.target
 	if known := p.Cell.Evidence; known != nil {
 		e.Settled, e.Warm = known.Settled, known.Warm
 	}
 	e.InProcess, e.SameMachine, e.Discards = t.Caps.InProcess, t.SameMachine, t.Caps.Discards
-	e.Lateness, e.Cap, e.Missed, e.Messages = int64(p.Lateness), p.Workers, p.undelivered, p.Total
+	e.Lateness, e.Cap, e.Missed, e.Messages = int64(p.Lateness), p.Workers, p.undelivered.Load(), p.Total
 	e.Windows = p.windows
 	m.SetTime(p.clock.base, p.clock.base.Add(p.length))
 	m.Offered, m.Client, m.Evidence, m.Timeline, m.Gap = &offered, &client, &e, p.timeline.intervals, &gap
@@ -325,7 +311,7 @@ func (p *phase) complete() {
 	m.Streams, m.Ops = p.streams(), map[string]results.Op{}
 	for i := range p.Phase.Patterns.Ops() {
 		op := workloads.Op(i)
-		if p.Phase.Mix.Has(op) || p.loads() && op == workloads.Deliver {
+		if p.Phase.Mix.Has(op) || p.Phase.Kind == workloads.Load && op == workloads.Deliver {
 			at := p.slots.ops + i
 			p.op(m.Ops, at)
 			if p.recorder.Total[at].Counts[latency.Unknown] > 0 && op.Changes() {
@@ -338,13 +324,8 @@ func (p *phase) complete() {
 // offered is the scheduled and the executed load, from a tally and what was recorded of the same operations.
 func (p *phase) offered(s *tally, of int) results.Offered {
 	o := s.Offered
-	o.Span, o.Dropped = p.span.Seconds(), p.recorder.Total[of].Counts[latency.Dropped]
-	for _, i := range p.slots.of[of] {
-		o.NoTarget += p.stats.ops[i].noTarget
-	}
-	if o.Span == 0 { // a closed loop
-		o.Span = p.length.Seconds()
-	}
+	// A closed loop has no span of a schedule.
+	o.Span, o.Dropped = cmp.Or(p.span, p.length).Seconds(), p.recorder.Total[of].Counts[latency.Dropped]
 	if o.Span > 0 {
 		o.Rate = float64(o.Due-o.Skipped-o.NoTarget) / o.Span
 		o.Achieved = float64(s.Started) / max(o.Span, o.LastStart)
@@ -368,8 +349,8 @@ func (p *phase) op(ops map[string]results.Op, at int) {
 	for _, k := range of {
 		s.merge(&p.stats.ops[k])
 	}
-	var lacking []string
-	for i, name := range fields {
+	var lacking []string // fields, in the order of the bits of models.Known
+	for i, name := range []string{"from", "subject", "date", "size", "seen", "messages", "unread", "bytes"} {
 		if s.missing.Has(1 << i) {
 			lacking = append(lacking, name)
 		}
@@ -446,9 +427,6 @@ func digits(v float64) float64 {
 	short, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 9, 64), 64) // it is a number
 	return short
 }
-
-// fields are those that answers may lack, in the order of the bits of models.Known.
-var fields = [...]string{"from", "subject", "date", "size", "seen", "messages", "unread", "bytes"}
 
 // perOperation returns the patterns with the mean of their calls and their times, the most calls
 // first.

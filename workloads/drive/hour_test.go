@@ -119,8 +119,9 @@ func newHour(tb testing.TB, each int) *hour {
 		Phase: what, Stream: stream(&what), Cell: &results.Cell{Key: hourKey}, Workers: 1, Log: log, Observe: observe,
 	})
 	p := h.phase
-	p.clock.base, p.timeline.tick = began, p.tickEvery()
-	p.clock.virtual = new(time.Duration)
+	now := time.Duration(0)
+	p.clock, p.timeline.tick = virtualClock(&now), p.tickEvery()
+	p.clock.base = began
 	p.hiccups = &hiccups{clock: &p.clock}
 	var r random.Rand
 	r.Seed(1, 98, 0)
@@ -128,7 +129,7 @@ func newHour(tb testing.TB, each int) *hour {
 		if at < 20*time.Minute || at >= 22*time.Minute {
 			h.tick(&r, at, each)
 		}
-		*p.clock.virtual = at + second
+		now = at + second
 		from, before := p.logged.from, p.logged.windows
 		p.take(at, at+second, at+second == hourLong)
 		if p.logged.windows > before {

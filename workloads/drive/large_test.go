@@ -63,7 +63,7 @@ func TestBrokenOffIsNotDue(t *testing.T) {
 	at.Mail, at.Large = made, subject.NewBudget(32<<20)
 	p := newPhase(at, Spec{Phase: phase, Stream: of(&phase), Workers: 1, MaxWait: time.Hour})
 	now := time.Second // all scheduled starts are past
-	p.clock.virtual = &now
+	p.clock = virtualClock(&now)
 	p.hiccups = watchHiccups(&p.clock)
 	defer p.hiccups.close()
 	w, err := newWorker(p, 0)
@@ -110,7 +110,7 @@ func TestInterruptedIsNotDue(t *testing.T) {
 	}, idleBound{})
 	w.next(t, t.Context()) // scheduled at the beginning
 	now := time.Second
-	w.phase.clock.virtual = &now
+	w.phase.clock = virtualClock(&now)
 	ended, end := context.WithCancel(t.Context())
 	end()
 	w.next(t, ended)

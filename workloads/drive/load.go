@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,34 +29,23 @@ func (w *worker) load(ctx, opCtx context.Context) error {
 			return nil
 		}
 		cause, err := w.loadOne(ctx, opCtx)
-		if interrupted(ctx, err) {
+		switch {
+		case errors.Is(err, context.Canceled) && ctx.Err() != nil: // the phase ended while a message was made
 			w.tally().Due--
 			return nil
-		}
-		if err == nil && ctx.Err() == nil {
+		case err == nil && ctx.Err() == nil:
 			err = w.phase.miss(cause)
 		}
 		if err != nil {
-			folder, account := plan.FolderName(w.op.Folder), plan.Address(w.op.User)
-			return fmt.Errorf("load message %d into %s of %s: %w", w.op.N, folder, account, err)
+			return fmt.Errorf("load message %d into %s of %s: %w",
+				w.op.N, plan.FolderName(w.op.Folder), plan.Address(w.op.User), err)
 		}
 	}
 	return nil
 }
 
-// A load over a network may miss missesMost messages, or the share missesShare of
-// them, whichever is more. A delivery that is known to have failed is tried up to
-// loadTries times, with pauses of 25 s in all: by then another node has taken over
-// from one that died. A delivery of unknown outcome is not tried again, since the
-// message might then be there twice. A load without answers ends much sooner: see SilenceMost.
-const (
-	missesMost  = 10
-	missesShare = 0.01
-	loadTries   = 9
-)
-
 // miss counts a message that was not delivered, for the given cause. The error, if any,
-// ends the load.
+// ends the load. Over a network 10 messages may be missing, or 1% of them if that is more.
 func (p *phase) miss(cause error) error {
 	if cause == nil || errors.Is(cause, drivers.ErrTooLarge) {
 		return nil // the recorder has counted it
@@ -65,15 +53,15 @@ func (p *phase) miss(cause error) error {
 	if !p.target.Engine.Remote {
 		return cause
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.undelivered++; float64(p.undelivered) > max(missesMost, missesShare*float64(p.Total)) {
-		return fmt.Errorf("no more than %d messages may be missing: %w", p.undelivered-1, cause)
+	if n := p.undelivered.Add(1); float64(n) > max(10, 0.01*float64(p.Total)) {
+		return fmt.Errorf("no more than %d messages may be missing: %w", n-1, cause)
 	}
 	return nil
 }
 
-// loadOne tries to deliver one message; cause is why it was not delivered.
+// loadOne tries to deliver one message; cause is why it was not delivered. One that is known to have failed is tried
+// up to 9 times, with pauses of 25 s in all: by then another node has taken over from one that died. One of unknown
+// outcome is not tried again, since it might then be there twice. A load without answers ends sooner: see SilenceMost.
 func (w *worker) loadOne(ctx, opCtx context.Context) (cause, err error) {
 	size := int64(0)
 	if m, ok := w.mail.(interface{ Size(n uint64) int64 }); ok { // of a file; the bound covers parsing and decoding
@@ -91,7 +79,7 @@ func (w *worker) loadOne(ctx, opCtx context.Context) (cause, err error) {
 		return nil, err
 	}
 	defer w.target.Large.Release(held)
-	for try := range loadTries {
+	for try := range 9 {
 		if try > 0 {
 			_ = drivers.Pause(ctx, 50*time.Millisecond<<try)
 		}
@@ -108,9 +96,8 @@ func (w *worker) loadOne(ctx, opCtx context.Context) (cause, err error) {
 			}
 			return nil, nil
 		}
-		w.phase.mu.Lock()
-		w.phase.lastCause = cause
-		w.phase.mu.Unlock()
+		last := cause
+		w.phase.lastCause.Store(&last)
 		if outcome(cause) != latency.Failed || !w.target.Engine.Remote || ctx.Err() != nil {
 			break
 		}
@@ -118,18 +105,8 @@ func (w *worker) loadOne(ctx, opCtx context.Context) (cause, err error) {
 	return cause, nil
 }
 
-const (
-	// FirstWorkers is how many workers an open loop begins with, if it may have as many.
-	FirstWorkers = 32
-	// growEvery is how often a pool looks whether all workers are busy.
-	growEvery = 5 * time.Millisecond
-	// idleMost is how long an extra worker may wait for an operation. After a longer wait it
-	// ends: a worker reserves its message before it waits, and so keeps it from others.
-	idleMost  = time.Second
-	usualMost = 1.5 // see pool.usual
-	// usualLeast is how many calls it takes to know the usual time.
-	usualLeast = 8
-)
+// FirstWorkers is how many workers an open loop begins with, if it may have as many.
+const FirstWorkers = 32
 
 // pool are the workers of a phase. An open loop begins with a few. When all are busy, it
 // doubles them, up to Spec.Workers.
@@ -138,13 +115,13 @@ type pool struct {
 	whole   atomic.Bool        // there are as many workers as there may be
 	drained context.CancelFunc // ends the growth: the stream has no more operations
 
-	mu    sync.Mutex
-	all   []*worker // also those that have ended
-	alive int       // workers that have not ended
-	most  int       // the highest value of alive
+	alive atomic.Int32 // workers that have not ended
+	// One goroutine at a time adds workers.
+	all  []*worker // also those that have ended
+	most int       // the highest value of alive
 
 	// usual is how long a usual call takes at most, by slot, in nanoseconds; 0 while it is not
-	// known. It is usualMost times the lower quartile of calls that found a free worker.
+	// known. It is 1.5 times the lower quartile of 8 or more calls that found a free worker.
 	usual []atomic.Int64
 }
 
@@ -156,27 +133,18 @@ func (p *phase) add(n int) (added []*worker, err error) {
 			return added, err
 		}
 		added = append(added, w)
-		p.pool.mu.Lock()
 		p.pool.all = append(p.pool.all, w)
-		p.pool.alive++
-		p.pool.most = max(p.pool.most, p.pool.alive)
-		p.pool.whole.Store(p.pool.alive >= p.Workers)
-		p.pool.mu.Unlock()
+		alive := int(p.pool.alive.Add(1))
+		p.pool.most = max(p.pool.most, alive)
+		p.pool.whole.Store(alive >= p.Workers)
 	}
 	return added, nil
 }
 
-// leave notes that a worker has ended.
-func (p *pool) leave() {
-	p.mu.Lock()
-	p.alive--
-	p.mu.Unlock()
-}
-
-// grow adds workers when all are busy, up to Spec.Workers. A worker that cannot be made, say
+// grow adds workers when all are busy, up to Spec.Workers. It looks every 5 ms. A worker that cannot be made, say
 // for lack of file descriptors, ends the growth and not the phase.
 func (p *phase) grow(ctx context.Context, start func(*worker)) {
-	ticks := time.NewTicker(growEvery)
+	ticks := time.NewTicker(5 * time.Millisecond)
 	defer ticks.Stop()
 	for {
 		select {
@@ -187,13 +155,10 @@ func (p *phase) grow(ctx context.Context, start func(*worker)) {
 		if p.pool.idle.Load() > 0 {
 			continue
 		}
-		p.pool.mu.Lock()
-		busy := p.pool.alive
-		p.pool.mu.Unlock()
+		busy := int(p.pool.alive.Load())
 		added, err := p.add(max(0, min(busy, p.Workers-busy)))
 		for _, w := range added {
-			w.extra = true
-			w.last = p.clock.now()
+			w.extra, w.last = true, p.clock.now()
 			w.idealEnd = w.last
 			start(w)
 		}
@@ -208,8 +173,8 @@ func (p *phase) grow(ctx context.Context, start func(*worker)) {
 // learn sets usual from all operations so far.
 func (p *phase) learn() {
 	for i := range p.pool.usual {
-		if h := &p.recorder.Total[i].Times[latency.Free]; h.Count() >= usualLeast {
-			p.pool.usual[i].Store(int64(usualMost * float64(h.At(25, 0))))
+		if h := &p.recorder.Total[i].Times[latency.Free]; h.Count() >= 8 {
+			p.pool.usual[i].Store(int64(1.5 * float64(h.At(25, 0))))
 		}
 	}
 }

@@ -52,7 +52,6 @@ type task struct {
 	entry   func(*models.Entry) error     // notes missing fields; made once: a new one would allocate
 	info    func(models.FolderInfo) error // the same, of a folder
 	pick    func(int) int                 // t.op.Choose
-	word    func(string) error            // takes the name of a folder or of a viewer
 	names   []string                      // folders of a new account
 	records []byte                        // for the ledger
 	ahead   uint32                        // records that were in the ledger when the call began
@@ -171,11 +170,11 @@ func (t *task) runOptional(ctx context.Context) (err error) {
 	case workloads.Seen:
 		return t.mb.(models.Seer).Seen(ctx, t.from.Ref, t.handle, t.account.Ref.Address)
 	case workloads.SeenBy:
-		return t.mb.(models.Seer).SeenBy(ctx, t.from.Ref, t.handle, t.word)
+		return t.mb.(models.Seer).SeenBy(ctx, t.from.Ref, t.handle, func(string) error { return nil })
 	case workloads.Subscribe:
 		return t.mb.(models.Subscriber).Subscribe(ctx, t.account.Ref, t.from.Ref.Name, t.op.On)
 	case workloads.Subscriptions:
-		return t.mb.(models.Subscriber).Subscriptions(ctx, t.account.Ref, t.word)
+		return t.mb.(models.Subscriber).Subscriptions(ctx, t.account.Ref, func(string) error { return nil })
 	case workloads.Range:
 		_, err = t.mb.(models.RangeReader).RawRange(ctx, t.from.Ref, t.handle, t.op.From, t.op.Bytes, io.Discard)
 	case workloads.Expunge: // from the lowest UID, which is that of the last, to the highest
@@ -229,7 +228,16 @@ func (t *task) done(out latency.Outcome) error {
 		return t.removed()
 	case workloads.Restore:
 		defer t.account.Purge.RUnlock()
-		return t.restored(out)
+		switch out {
+		case latency.OK:
+			if err := t.logAll(ledger.Restored); err != nil {
+				return err
+			}
+			t.live.Add(t.from.FolderSet, t.handle, nil, models.Holding{})
+		case latency.Unknown:
+		default:
+			return t.logAll(ledger.Kept)
+		}
 	case workloads.Purge:
 		t.account.Purge.Unlock()
 	case workloads.Recount:
@@ -361,30 +369,13 @@ func (t *task) removed() error {
 }
 
 func (t *task) chooseToRestore() bool {
-	var k ledger.Key
-	if !t.chooseAccount(func(a *subject.Account) (ok bool) {
-		k, ok = a.BeginRestore()
-		return ok
-	}) {
-		return false
-	}
-	t.from, t.handle, t.many = t.account.Folders[k.Place.Folder], k.Handle, append(t.many[:0], k.Handle)
-	return true
-}
-
-func (t *task) restored(out latency.Outcome) error {
-	switch out {
-	case latency.Unknown:
-		return nil
-	case latency.OK:
-		if err := t.logAll(ledger.Restored); err != nil {
-			return err
+	return t.chooseAccount(func(a *subject.Account) bool {
+		k, ok := a.BeginRestore()
+		if ok {
+			t.from, t.handle, t.many = a.Folders[k.Place.Folder], k.Handle, append(t.many[:0], k.Handle)
 		}
-		t.live.Add(t.from.FolderSet, t.handle, nil, models.Holding{})
-		return nil
-	default:
-		return t.logAll(ledger.Kept)
-	}
+		return ok
+	})
 }
 
 // chooseAccount finds the first account, from the planned one on, that begin can reserve.

@@ -13,15 +13,14 @@ import (
 // The deviation is that of the textbook, also where workers' sums are put together,
 // and 0 where all operations cost the same.
 func TestDeviationOfCosts(t *testing.T) {
-	var parts [2]squares
-	var sum drivers.Cost
+	var parts [2]opStats
 	for i, bytes := range []int64{2, 4, 4, 4, 5, 5, 7, 9} { // 32/7 is their variance
 		c := drivers.Cost{Requests: 3, RowsRead: bytes, RowsWritten: 1, BytesRead: bytes - 1, BytesWritten: 1}
-		parts[i%2].add(&c)
-		sum.Add(&c)
+		parts[i%2].addCost(&c)
 	}
-	all := opStats{squares: parts[0]}
-	all.merge(&opStats{squares: parts[1]})
+	all := parts[0]
+	all.merge(&parts[1])
+	sum := all.cost
 	for name, got := range map[string]float64{
 		"bytes": deviation(8, float64(sum.BytesRead+sum.BytesWritten), all.squares[2]),
 		"rows":  deviation(8, float64(sum.RowsRead+sum.RowsWritten), all.squares[1]),
@@ -36,11 +35,11 @@ func TestDeviationOfCosts(t *testing.T) {
 	if got := deviation(1, 5, 25); got != 0 {
 		t.Errorf("of one operation %v, want 0", got)
 	}
-	var q squares
+	var q opStats
 	for range 1_000_000 { // rounding is no deviation
-		q.add(&drivers.Cost{BytesRead: 333_333_333})
+		q.addCost(&drivers.Cost{BytesRead: 333_333_333})
 	}
-	if got := deviation(1e6, 333_333_333e6, q[2]); got != 0 {
+	if got := deviation(1e6, 333_333_333e6, q.squares[2]); got != 0 {
 		t.Errorf("of equal bytes %v, want 0", got)
 	}
 }

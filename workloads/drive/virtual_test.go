@@ -309,7 +309,7 @@ func simulate(
 	now := new(time.Duration)
 	target, stream := testTarget(t, virtualBound{now, store})
 	p := newPhase(target, Spec{Phase: what, Stream: stream(&what), Workers: workers, MaxWait: maxWait})
-	p.clock.virtual = now
+	p.clock = virtualClock(now)
 	p.hiccups = &hiccups{clock: &p.clock}
 	p.hiccups.beat.Store(math.MaxInt64 / 2)
 	var queue byLast
@@ -336,6 +336,7 @@ func simulate(
 		if !ok {
 			break
 		}
+		*now = max(*now, due) // so that waiting takes no real time
 		if err := w.step(t.Context(), t.Context(), due); err != nil {
 			t.Fatal(err)
 		}
@@ -346,6 +347,11 @@ func simulate(
 	}
 	p.recorder.Tick()
 	return p
+}
+
+// virtualClock shows a time of the test.
+func virtualClock(now *time.Duration) clock {
+	return clock{read: func() time.Duration { return *now }}
 }
 
 // executed executes a phase of which nothing is known before.

@@ -10,6 +10,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/judge"
 	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/results"
@@ -36,10 +37,6 @@ type worker struct {
 	failures int           // operations that failed in a row
 }
 
-// keepBody is how many bytes of body buffer a worker keeps. A message of 25 MB must not
-// leave 25 MB with each of 32 workers for good. An extra worker keeps a 16th of it: there may be hundreds.
-const keepBody = 256 << 10
-
 func newWorker(p *phase, i int) (*worker, error) {
 	t := p.target
 	s, err := t.Store.Session()
@@ -50,7 +47,7 @@ func newWorker(p *phase, i int) (*worker, error) {
 		phase: p, session: s, recorder: p.recorder.Worker(i),
 		task: task{
 			target: t, live: t.Live, mail: t.Mail.Reader(), digester: models.NewDigester(t.Dataset.Promise),
-			mb: t.Bound.Mailbox(s), word: func(string) error { return nil },
+			mb: t.Bound.Mailbox(s),
 		},
 		stats: newStats(&p.slots), took: make([]latency.PartTime, 0, 16), last: -1, idealEnd: -1,
 	}
@@ -87,8 +84,8 @@ func (w *worker) close() error {
 // get opCtx, which lives a little longer, so that those under way can end. The
 // error says why the phase cannot go on. Failed operations are counted and no error.
 func (w *worker) work(ctx, opCtx context.Context) error {
-	defer w.phase.pool.leave()
-	if w.phase.loads() {
+	defer w.phase.pool.alive.Add(-1)
+	if w.phase.Phase.Kind == workloads.Load {
 		return w.load(ctx, opCtx)
 	}
 	if w.timer == nil && !w.phase.offersAny() {
@@ -100,16 +97,17 @@ func (w *worker) work(ctx, opCtx context.Context) error {
 			w.phase.pool.drained()
 			return nil
 		}
-		if w.op.Think > 0 && !w.think(ctx) {
+		if w.op.Think > 0 && !w.pause(ctx, w.op.Think) {
 			w.tally().Due--
 			return nil
 		}
-		last := w.extra && due-w.last > idleMost
+		// After a long wait an extra worker ends: it reserves its message before, and so keeps it from others.
+		last := w.extra && due-w.last > time.Second
 		if err := w.step(ctx, opCtx, due); err != nil {
 			return err
 		}
 		if w.failures > 1 { // an engine that refuses immediately would be called as fast as the processors can
-			w.pause(ctx, min(restMost, restLeast<<min(w.failures-2, 10)))
+			w.pause(ctx, min(100*time.Millisecond, restLeast<<min(w.failures-2, 10)))
 		}
 		if last {
 			return nil
@@ -143,15 +141,14 @@ func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 		}
 		return nil
 	}
-	ok, err := w.choose()
-	if err != nil {
-		if interrupted(ctx, err) {
-			tally.Due--
-			return nil
-		}
+	switch ok, err := w.choose(); {
+	case errors.Is(err, context.Canceled) && ctx.Err() != nil: // the phase ended while a message was made
+		tally.Due--
+		return nil
+	case err != nil:
 		return err
-	}
-	if !ok {
+	case !ok:
+		tally.NoTarget++
 		w.stats.ops[w.slot].noTarget++
 		w.pause(ctx, restLeast)
 		return nil
@@ -174,18 +171,13 @@ func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 	return err
 }
 
-// interrupted reports whether err came because the phase ended while a message was made.
-func interrupted(ctx context.Context, err error) bool {
-	return ctx.Err() != nil && errors.Is(err, context.Canceled)
-}
-
 // execute executes the operation, and at its end releases its accounts and held bytes of large
 // messages. cause is why it did not succeed, and err, which ends the phase, the ledger's or a panic of the driver.
 func (w *worker) execute(opCtx context.Context, due time.Duration, held int64) (cause, err error) {
 	if held > 0 {
 		defer w.target.Large.Release(held)
 	}
-	if w.excludes() {
+	if w.op.Op.Changes() && !w.target.Lacks[workloads.Recount] {
 		w.changes((*sync.RWMutex).Lock, (*sync.RWMutex).RLock)
 		defer w.changes((*sync.RWMutex).Unlock, (*sync.RWMutex).RUnlock)
 	}
@@ -223,8 +215,7 @@ func (w *worker) timed(opCtx context.Context, due time.Duration) (cause, err err
 		w.recorder.Record(w.slot, latency.OK, queued, due, start, end, delay, w.took...)
 		w.noteTiming(queued, due, start, end)
 		w.failures = 0
-		s.cost.Add(&cost)
-		s.squares.add(&cost)
+		s.addCost(&cost)
 	case errors.Is(cause, models.ErrNotOffered):
 		s.notOffered = true
 	default:
@@ -240,7 +231,8 @@ func (w *worker) timed(opCtx context.Context, due time.Duration) (cause, err err
 			err = c
 		}
 	}
-	if n := cap(w.opened.Body); n > keepBody || w.extra && n > keepBody/16 {
+	// A message of 25 MB must not leave a buffer of 25 MB with each of 32 workers for good, or hundreds of extra ones.
+	if n := cap(w.opened.Body); n > 256<<10 || w.extra && n > 16<<10 {
 		w.opened.Body = nil
 	}
 	w.last = end
@@ -250,32 +242,51 @@ func (w *worker) timed(opCtx context.Context, due time.Duration) (cause, err err
 	return cause, err
 }
 
-// Pauses of a client whose operations fail one after the other.
-const (
-	restLeast = time.Millisecond
-	restMost  = 100 * time.Millisecond
-)
+// noteTiming counts an operation that has ended. It counts as queued if it started too late, because its worker was
+// still busy when it was scheduled.
+func (w *worker) noteTiming(queued bool, due, start, end time.Duration) {
+	t, service := w.tally(), end-start
+	t.Started++
+	t.LastStart = start.Seconds()
+	if queued || w.timer == nil {
+		t.Own += int64(start - w.last)
+		t.Service += int64(service)
+	}
+	switch {
+	case !queued: // as always in a closed loop
+		w.usualTime = 0
+	case start-due > w.phase.Lateness:
+		t.Queued++
+		// There were too few workers: none may be added, and this one has spent longer in usual
+		// calls than a start may be late.
+		if w.usualTime > w.phase.Lateness && w.phase.pool.whole.Load() {
+			t.Crowded++
+		}
+	}
+	// A longer call than usual starts again from 0: the store is the cause of the wait for that call.
+	if w.usualTime += service; int64(service) > w.phase.pool.usual[w.slot].Load() {
+		w.usualTime = 0
+	}
+}
 
-// pause lets a client of a closed loop wait, which moves its time on, also if d is 0: otherwise a phase in which no
-// operation can be executed would not end. In an open loop the schedule limits the calls.
-func (w *worker) pause(ctx context.Context, d time.Duration) {
+// restLeast is the shortest pause of a client whose operations fail one after the other, or find nothing to work on.
+const restLeast = time.Millisecond
+
+// pause lets a client of a closed loop wait, until the phase ends at most. Its time moves on also if d is 0: otherwise a
+// phase in which no operation can be executed would not end. In an open loop the schedule limits the calls. It returns
+// false if the phase has ended.
+func (w *worker) pause(ctx context.Context, d time.Duration) bool {
 	if w.timer != nil {
-		return
+		return true
+	}
+	length := w.phase.Phase.Duration
+	if length > 0 {
+		d = min(d, length-w.last)
 	}
 	if d > 0 {
 		_ = drivers.Pause(ctx, d)
 	}
 	w.last = w.phase.clock.now()
-}
-
-// think lets a client wait before its operation. It returns false if the phase ends
-// before.
-func (w *worker) think(ctx context.Context) bool {
-	d, length := w.op.Think, w.phase.Phase.Duration
-	if length > 0 {
-		d = min(d, length-w.last)
-	}
-	w.pause(ctx, d)
 	return ctx.Err() == nil && (length == 0 || w.last < length)
 }
 

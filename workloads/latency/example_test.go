@@ -48,8 +48,8 @@ func ExampleLog() {
 	}
 	rec := latency.NewRecorder(1, 1, false)
 	rec.Worker(0).Record(0, latency.OK, false, 0, 0, time.Millisecond, 0)
-	tag := func(_ int, k latency.Kind) string { return "james/embedded/measure/1/1/open/" + k.String() }
-	log.Write(tag, rec.Tick(), start, start.Add(time.Second))
+	tag := func(op, kind string) string { return "james/embedded/measure/1/1/" + op + "/" + kind }
+	log.Write(tag, []string{"open"}, rec.Tick(), start, start.Add(time.Second))
 	if err := log.Flush(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return

@@ -36,17 +36,14 @@ func NewLog(w io.Writer, started time.Time) (*Log, error) {
 	return l, nil
 }
 
-// Write adds one interval of a cell. Ops are what Tick returned. Tag returns the tag of
-// one kind of time of the operation with that index; "": the log does not have it.
-func (l *Log) Write(tag func(op int, k Kind) string, ops []Op, from, to time.Time) {
+// Write adds one interval of a cell. Ops are what Tick returned, of operations with these names; "": the log does not
+// have it. Tag returns the tag of one kind of time of an operation.
+func (l *Log) Write(tag func(op, kind string) string, names []string, ops []Op, from, to time.Time) {
 	for i := range ops {
 		for k := range ops[i].Times {
 			h := &ops[i].Times[k]
-			if h.Count() == 0 || Kind(k) >= Free { // Service has those of Free, too
-				continue
-			}
-			if t := tag(i, Kind(k)); t != "" {
-				l.WriteOne(t, h, from, to)
+			if names[i] != "" && h.Count() > 0 && Kind(k) < Free { // Service has those of Free, too
+				l.WriteOne(tag(names[i], Kind(k).String()), h, from, to)
 			}
 		}
 	}

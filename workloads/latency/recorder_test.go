@@ -195,12 +195,12 @@ func TestLogIsReadByHdrHistogram(t *testing.T) {
 	}
 	r := NewRecorder(2, 1, true)
 	w, names := r.Worker(0), []string{"open", "list"}
-	tag := func(op int, k Kind) string { return "james/" + names[op] + "/" + k.String() }
+	tag := func(op, kind string) string { return "james/" + op + "/" + kind }
 	w.Record(0, OK, false, 0, 0, time.Millisecond, 0)
 	w.Record(1, OK, false, 0, 0, time.Second, 0)
-	l.Write(tag, r.Tick(), start, start.Add(time.Second))
+	l.Write(tag, names, r.Tick(), start, start.Add(time.Second))
 	w.Record(0, OK, false, 0, 0, 3*time.Millisecond, 0) // the last, partial interval
-	l.Write(tag, r.Tick(), start.Add(time.Second), start.Add(1400*time.Millisecond))
+	l.Write(tag, names, r.Tick(), start.Add(time.Second), start.Add(1400*time.Millisecond))
 	if err := l.Flush(); err != nil {
 		t.Fatal(err)
 	}

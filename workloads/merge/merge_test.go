@@ -71,9 +71,8 @@ func (s *segment) source(t *testing.T, index, of int) merge.Source {
 		t.Fatal(err)
 	}
 	names := []string{"list", "readers:list"} // of two streams that both list, one has all operations
-	tag := func(op int, k latency.Kind) string { return key.Tag(names[op], k.String()) }
 	ticked := s.recorder.Tick()
-	l.Write(tag, []latency.Op{ticked[0], ticked[0]}, time.Unix(0, 0), time.Unix(1, 0))
+	l.Write(key.Tag, names, []latency.Op{ticked[0], ticked[0]}, time.Unix(0, 0), time.Unix(1, 0))
 	if err := l.Flush(); err != nil {
 		t.Fatal(err)
 	}

@@ -242,8 +242,7 @@ func sampleLog(t *testing.T) *bytes.Buffer {
 			}
 			at := start.Add(time.Duration(interval) * time.Second)
 			key := Key{Model: model, Engine: "embedded", Phase: "measure", Trial: 1, Segment: 1}
-			tag := func(op int, k latency.Kind) string { return key.Tag([]string{"list", "open"}[op], k.String()) }
-			l.Write(tag, rec.Tick(), at, at.Add(time.Second))
+			l.Write(key.Tag, []string{"list", "open"}, rec.Tick(), at, at.Add(time.Second))
 		}
 	}
 	if err := l.Flush(); err != nil {

@@ -1,153 +1,140 @@
 package drive
 
 import (
+	"cmp"
+	"context"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
-	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/shirou/gopsutil/v4/cpu"
 
-	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// stats are what one worker, or all of them, counted besides latencies.
-type stats struct {
-	streams []tally   // by number; a phase without streams has one
-	dropped int64     // operations that were only dropped because of client delay
-	ops     []opStats // by slot
+// clock counts from the start of a phase.
+type clock struct {
+	base  time.Time
+	read  func() time.Duration // precise; tests have a virtual time
+	start time.Duration        // that it reads at base
 }
 
-// tally is what is counted of one stream, or of all.
-type tally struct {
-	results.Offered  // without what follows from the length of the phase
-	results.Evidence // the counts that workers add to
-}
+var epoch = time.Now()
 
-func (t *tally) add(b *tally) {
-	results.Add(&t.Offered, &b.Offered)
-	results.Add(&t.Evidence, &b.Evidence)
-}
+// precise is the time since the process began.
+var precise = func() time.Duration { return time.Since(epoch) }
 
-// sum is the tally of all streams.
-func (s *stats) sum() (all tally) {
-	for i := range s.streams {
-		all.add(&s.streams[i])
-	}
-	return all
-}
+func startClock() clock { return clock{base: time.Now(), read: precise, start: precise()} }
 
-func newStats(s *slots) stats {
-	return stats{streams: make([]tally, len(s.at)), ops: make([]opStats, len(s.all))}
-}
+// now takes 38 ns on Linux; time.Now would take 65.
+func (c *clock) now() time.Duration { return c.read() - c.start }
 
-// opStats are the counts of one slot. Cost and squares count only successful calls.
-type opStats struct {
-	cost       drivers.Cost
-	squares    squares
-	missing    models.Known
-	fallbacks  []string
-	errors     []results.ErrorCount
-	noTarget   int64
-	notOffered bool // a call returned models.ErrNotOffered
-}
-
-// squares are sums of squares of countsOf, for standard deviations between operations.
-type squares [4]float64
-
-// countsOf are requests, rows, bytes and rows scanned.
-func countsOf(c *drivers.Cost) [4]float64 {
-	return [4]float64{
-		float64(c.Requests), float64(c.RowsRead + c.RowsWritten), float64(c.BytesRead + c.BytesWritten),
-		float64(c.RowsScanned),
-	}
-}
-
-func (q *squares) add(c *drivers.Cost) {
-	for i, v := range countsOf(c) {
-		q[i] += v * v
-	}
-}
-
-// deviation is the standard deviation of n values with that sum and sum of squares. It
-// is 0 if the values differ by no more than rounding.
-func deviation(n, sum, squares float64) float64 {
-	mean := sum / n
-	variance := squares/n - mean*mean
-	if n < 2 || variance <= 1e-12*mean*mean {
-		return 0
-	}
-	return math.Sqrt(variance * n / (n - 1))
-}
-
-// noteTiming counts an operation that has ended. It counts as queued if it started too late, because its worker was
-// still busy when it was scheduled.
-func (w *worker) noteTiming(queued bool, due, start, end time.Duration) {
-	t, service := w.tally(), end-start
-	t.Started++
-	t.LastStart = start.Seconds()
-	if queued || w.timer == nil {
-		t.Own += int64(start - w.last)
-		t.Service += int64(service)
-	}
-	if w.timer == nil {
-		return
-	}
-	switch {
-	case !queued:
-		w.usualTime = 0
-	case start-due > w.phase.Lateness:
-		t.Queued++
-		// There were too few workers: none may be added, and this one has spent longer in usual
-		// calls than a start may be late.
-		if w.usualTime > w.phase.Lateness && w.phase.pool.whole.Load() {
-			t.Crowded++
+// wait returns true when the operation is scheduled, and false if ctx ended before.
+func (w *worker) wait(ctx context.Context, due time.Duration) (bool, error) {
+	const look = 100 * time.Millisecond // how long a worker may not notice that ctx ended
+	for {
+		left := due - w.phase.clock.now()
+		if left <= 0 {
+			return true, nil
+		}
+		if err := w.timer.sleep(min(left, look)); err != nil || ctx.Err() != nil {
+			return false, err
 		}
 	}
-	// A longer call than usual starts again from 0: the store is the cause of the wait for that call.
-	if w.usualTime += service; int64(service) > w.phase.pool.usual[w.slot].Load() {
-		w.usualTime = 0
-	}
 }
 
-// fellBack notes the name of a pattern whose fallback ran.
-func (o *opStats) fellBack(name string) {
-	if !slices.Contains(o.fallbacks, name) {
-		o.fallbacks = append(o.fallbacks, name)
-	}
+const (
+	// nap is how long the hiccup meter sleeps at a time. If it wakes that much too late, which ordinary timers
+	// do not, that is a hiccup, and workers notice answers that came in it for as long after.
+	nap = time.Millisecond
+	// hiccupsKept is how many of the last hiccups are remembered.
+	hiccupsKept = 16
+)
+
+// hiccups measures when this process could not run, whatever stopped it: a signal,
+// a quota, other processes, the hypervisor, the garbage collector. A thread of its
+// own sleeps a millisecond at a time. If it wakes too late, that delay is a hiccup. The
+// idea is jHiccup's (Gil Tene, https://github.com/giltene/jHiccup).
+type hiccups struct {
+	clock *clock
+	beat  atomic.Int64 // when the thread last woke
+	end   atomic.Int64 // end of the last hiccup
+
+	mu    sync.Mutex
+	last  [hiccupsKept]span // in any order
+	found results.Hiccups
+
+	quit  atomic.Bool
+	ended chan struct{}
 }
 
-// add adds what another worker counted.
-func (s *stats) add(b *stats) {
-	for i := range b.streams {
-		s.streams[i].add(&b.streams[i])
-	}
-	s.dropped += b.dropped
-	for i := range b.ops {
-		s.ops[i].merge(&b.ops[i])
-	}
+// span is a part of a phase.
+type span struct{ from, to time.Duration }
+
+// watchHiccups starts a meter. Its close ends it.
+func watchHiccups(c *clock) *hiccups {
+	h := &hiccups{clock: c, ended: make(chan struct{})}
+	h.beat.Store(int64(c.now()))
+	go func() {
+		runtime.LockOSThread() // the thread goes with the goroutine
+		defer close(h.ended)
+		for !h.quit.Load() {
+			due := time.Duration(h.beat.Load()) + nap
+			doze(nap)
+			woke := h.clock.now()
+			if woke-due >= nap {
+				h.note(due, woke)
+			}
+			h.beat.Store(int64(woke))
+		}
+	}()
+	return h
 }
 
-func (o *opStats) merge(p *opStats) {
-	o.cost.Add(&p.cost)
-	for i, v := range p.squares {
-		o.squares[i] += v
+func (h *hiccups) close() {
+	h.quit.Store(true)
+	<-h.ended
+}
+
+// note notes a hiccup.
+func (h *hiccups) note(due, woke time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.last[h.found.Count%hiccupsKept] = span{due, woke}
+	h.found.Count++
+	h.found.Total += int64(woke - due)
+	h.found.Longest = max(h.found.Longest, int64(woke-due))
+	h.end.Store(int64(woke))
+}
+
+// before returns how long the process could not run just before an operation ended. The
+// answer may have come at any time in that hiccup. A hiccup in the middle of a call does not
+// count, since the store goes on. Neither does one that began before the call did: the worker ran in
+// it, so only the meter stopped. A hiccup at the end counts even if the meter, which may
+// wake after the caller, has not noticed it yet. It takes no lock if none is near.
+func (h *hiccups) before(start, end time.Duration) (d time.Duration) {
+	since := max(start, end-nap)
+	if int64(end-nap-nap) < h.beat.Load() && h.end.Load() <= int64(since) {
+		return 0
 	}
-	o.missing |= p.missing
-	o.noTarget += p.noTarget
-	o.notOffered = o.notOffered || p.notOffered
-	for _, name := range p.fallbacks {
-		o.fellBack(name)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if due := time.Duration(h.beat.Load()) + nap; due >= start && end-due >= nap {
+		d = end - due
 	}
-	o.errors = results.AddErrors(o.errors, p.errors...)
+	for _, s := range h.last {
+		if s.to > since && s.from >= start && s.from < end {
+			d = max(d, end-s.from)
+		}
+	}
+	return d
 }
 
 // usage is what this process used since it began, or between two moments.
@@ -165,21 +152,6 @@ func processUsage() usage {
 		u.machine = time.Duration(seconds * float64(time.Second))
 	}
 	return u
-}
-
-// client is the usage of a phase in the form of results.
-func (u usage) client(workers int, seconds float64) results.ClientInfo {
-	seconds = max(seconds, 1e-9)
-	capacity, cpuSeconds := processors(), u.cpu.Seconds()
-	c := results.ClientInfo{
-		Workers: workers, Processors: runtime.NumCPU(), Capacity: capacity,
-		CPUSeconds: cpuSeconds, CPUShare: cpuSeconds / (seconds * capacity), OthersShare: -1,
-	}
-	// The machine may have processors that this process may not use.
-	if n, err := cpu.Counts(true); err == nil && n > 0 && u.machine > 0 {
-		c.OthersShare = (u.machine - u.cpu).Seconds() / (seconds * float64(n))
-	}
-	return c
 }
 
 // processors is how many processors the process may use: the least of those it may
@@ -242,10 +214,7 @@ func (m *memoryLimit) follow() {
 	}
 	metrics.Read(s)
 	now, scanned := int64(s[0].Value.Uint64()), int64(s[1].Value.Uint64())
-	live := now // at the start of a phase nothing passes by
-	if m.live > 0 {
-		live = min(now, m.live)
-	}
+	live := min(now, cmp.Or(m.live, now)) // at the start of a phase nothing passes by
 	m.live = now
 	want := live + scanned + max(0, live-scanned)/16 + headroom
 	for _, other := range s[2:] {
