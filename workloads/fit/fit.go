@@ -105,8 +105,8 @@ func (s *Sample) Workload() string {
 	w := &writer{}
 	w.text("version: 1\nname: fitted\ndescription: Fitted to %s\nmail:", words.Plural(len(s.bodies), "message"))
 	w.dist("  ", "body", s.bodies, workloads.MaxMessage)
-	w.text("  # html: messages with text and HTML: %d of %d", s.html, len(s.bodies))
-	w.text("  html: %v", share(s.html, len(s.bodies), 4))
+	w.text("  # html: messages with text and HTML: %d of %d\n  html: %v",
+		s.html, len(s.bodies), share(s.html, len(s.bodies), 4))
 	if len(s.files) > 0 {
 		w.text("  attachments:\n    share: %v", share(len(s.files), len(s.bodies), 4))
 		w.dist("    ", "count", s.files, 100)
@@ -142,10 +142,8 @@ func (w *writer) dist(indent, key string, values []int64, most random.Size) {
 	w.text("%s%s: %s", indent, key, d)
 }
 
-// The quantiles of a measured distribution, and how many of the largest values it has, too: a few
-// large files can have most of the bytes.
-var quantiles = []float64{0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99}
-
+// largest is how many of the largest values a measured distribution has besides its quantiles: a few large files can
+// have most of the bytes.
 const largest = 5
 
 // distOf is the distribution of values from 1 on. At each of its values it has the share of smaller ones and
@@ -153,7 +151,7 @@ const largest = 5
 func distOf(s []int64) random.Dist {
 	slices.Sort(s)
 	var at []int64
-	for _, q := range quantiles {
+	for _, q := range []float64{0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99} {
 		at = append(at, s[int(q*float64(len(s)))])
 	}
 	at = append(at, s[max(0, len(s)-largest):]...)

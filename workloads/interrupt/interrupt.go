@@ -93,11 +93,11 @@ func (b *breaker) breakOff(ctx context.Context, op string) (*results.Interrupted
 		if err != nil && !s.Broke {
 			return nil, err
 		}
-		from, to, more, err := b.look(ctx, v)
+		shown, more, err := b.look(ctx, v)
 		if err != nil {
 			return nil, fmt.Errorf("look after %d writes: %w", len(s.Made), err)
 		}
-		left := leaves(r, v.digests, from, to)
+		left := leaves(r, v.digests, shown)
 		if s.Broke {
 			*left++
 			places = append(places, more)
@@ -168,17 +168,16 @@ func (b *breaker) deliver(ctx context.Context) (*victim, error) {
 
 // look returns how often another process finds each message in the folders from and to, and which faults
 // are new since the last audit.
-func (b *breaker) look(ctx context.Context, v *victim) (from, to map[uint64]int, more faults, err error) {
+func (b *breaker) look(ctx context.Context, v *victim) (shown [2]map[uint64]int, more faults, err error) {
 	mb := b.looks.Mailbox(b.session)
 	a, err := mb.Login(ctx, v.address)
 	if err != nil {
-		return nil, nil, more, fmt.Errorf("login %s: %w", v.address, err)
+		return shown, more, fmt.Errorf("login %s: %w", v.address, err)
 	}
-	if from, err = b.shown(ctx, mb, a.Folder(v.from.Name)); err != nil {
-		return nil, nil, more, err
-	}
-	if to, err = b.shown(ctx, mb, a.Folder(v.to.Name)); err != nil {
-		return nil, nil, more, err
+	for i, f := range []*models.Folder{v.from, v.to} {
+		if shown[i], err = b.shown(ctx, mb, a.Folder(f.Name)); err != nil {
+			return shown, more, err
+		}
 	}
 	x, err := audit.Run(ctx, b.target.Store, b.target.Schema, mb, validate.Config{}) // a small store
 	now := faults{x.Unreferenced + x.InterruptedBlobs, x.Dangling, x.BrokenBodies, x.CounterDrift}
@@ -186,7 +185,7 @@ func (b *breaker) look(ctx context.Context, v *victim) (from, to map[uint64]int,
 		more[i] = now[i] - b.found[i]
 	}
 	b.found = now
-	return from, to, more, err
+	return shown, more, err
 }
 
 // shown are the messages that a folder lists and that can be opened, by digest, and how often.
@@ -217,12 +216,12 @@ func (b *breaker) shown(ctx context.Context, mb models.Mailbox, f *models.Folder
 	return all, nil
 }
 
-// leaves is the count of r for what became of all messages: from and to are how often the folders show
-// each. Deleted messages are in neither.
-func leaves(r *results.Interrupted, messages []uint64, from, to map[uint64]int) *int {
+// leaves is the count of r for what became of all messages, which the folders show so often. Deleted ones are in
+// neither.
+func leaves(r *results.Interrupted, messages []uint64, shown [2]map[uint64]int) *int {
 	var done, undone, twice, lost int
 	for _, m := range messages {
-		switch here, there := from[m], to[m]; {
+		switch here, there := shown[0][m], shown[1][m]; {
 		case here+there > 1:
 			twice++
 		case here == 1:

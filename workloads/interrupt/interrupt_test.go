@@ -172,7 +172,7 @@ func TestLeaves(t *testing.T) {
 		{remove, nil, nil, results.Interrupted{All: 1}},
 	} {
 		got := results.Interrupted{Op: c.op}
-		*leaves(&got, []uint64{1, 2}, c.from, c.to)++
+		*leaves(&got, []uint64{1, 2}, [2]map[uint64]int{c.from, c.to})++
 		if c.want.Op = c.op; got != c.want {
 			t.Errorf("%s, from %v to %v: %+v, want %+v", c.op, c.from, c.to, got, c.want)
 		}

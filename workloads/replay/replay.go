@@ -135,10 +135,9 @@ func (t *Trace) Operation(p *plan.Plan, c *plan.Census, n uint64, o *plan.Operat
 	user := int(is.user)
 	folders := c.FolderCount(user)
 	p.Given(n, is.op, user, int(is.folder)%folders, o)
-	if is.to >= 0 && folders > 1 && (is.op == workloads.Move || is.op == workloads.Label) {
-		if to := int(is.to) % folders; to != o.Folder {
-			o.To = to
-		}
+	to := int(is.to) % folders
+	if to >= 0 && to != o.Folder && (is.op == workloads.Move || is.op == workloads.Label) {
+		o.To = to
 	}
 	if is.messages > 0 {
 		o.Messages = int(is.messages)
@@ -169,8 +168,6 @@ type line struct {
 	Recipients []string `json:"recipients"` // deliver: the users it goes to; empty: to User
 	Messages   float64  `json:"messages"`   // move, delete and flag: number of messages
 }
-
-var fields = []string{"time", "user", "op", "folder", "to", "size", "recipients", "messages"}
 
 // maxLine bounds a line of a trace.
 const maxLine = 1 << 20
@@ -240,7 +237,8 @@ func wholeTo(v, most float64) bool { return v >= 0 && v <= most && v == math.Tru
 // parseLine reads a line, and checks all that can be checked without the lines before it.
 func parseLine(text []byte) (l line, op workloads.Op, err error) {
 	l.Time = math.NaN() // no number of JSON
-	if err := strict.JSON(text, &l, fields...); err != nil {
+	err = strict.JSON(text, &l, "time", "user", "op", "folder", "to", "size", "recipients", "messages")
+	if err != nil {
 		return l, op, fmt.Errorf("not a line of a trace: %w", err)
 	}
 	op, known := workloads.Patterns(nil).Op(l.Op)

@@ -9,15 +9,21 @@
 package trace
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
 	"fmt"
-	"sync"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/run"
 )
@@ -37,9 +43,22 @@ func Run(
 	if err != nil {
 		return nil, fmt.Errorf("schema of %s: %w", m.Name, err)
 	}
-	r := new(recorder)
+	r, open := &Report{Model: m.Name, Engine: e.Name}, e.Open
+	e.Open = func(ctx context.Context, o drivers.Options) (drivers.Store, error) {
+		st, err := open(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		tracer, ok := st.(drivers.Tracer)
+		if !ok {
+			return nil, errors.Join(fmt.Errorf("%s does not report the cost of its calls", e.Name), st.Close())
+		}
+		r.Version = st.Capabilities().Version
+		admin, _ := st.(drivers.Admin) // of an engine over a network
+		return &store{st, admin, tracer, r}, nil
+	}
 	result, err := run.Run(ctx, run.Config{
-		Workload: w, Models: []models.Model{m}, Engines: []drivers.Engine{r.engine(e)},
+		Workload: w, Models: []models.Model{m}, Engines: []drivers.Engine{e},
 		Workers: 1, Hooks: run.Hooks{Progress: progress},
 	})
 	if err != nil {
@@ -53,87 +72,43 @@ func Run(
 	for _, left := range result.Left {
 		err = errors.Join(err, errors.New(left))
 	}
-	if err == nil {
-		err = ctx.Err()
-	}
-	if err != nil {
+	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return nil, err
 	}
-	return r.report(m.Name, e.Name, s), nil
-}
-
-// recorder keeps the calls of the sessions that are opened once the load has settled.
-type recorder struct {
-	mu      sync.Mutex
-	version string
-	settled bool
-	calls   []call
+	r.sum(s)
+	return r, nil
 }
 
 // call is one call of a pattern.
 type call struct {
-	runs     drivers.Statement // of the pattern or its fallback
-	work     drivers.Work
-	returned int64 // rows
-	took     time.Duration
-	err      error
-	counted  drivers.Cost // what the session itself counted
+	runs    drivers.Statement // of the pattern or its fallback
+	cost    Cost
+	err     error
+	counted drivers.Cost // what the session itself counted
 }
 
-// engine returns the engine with stores that the recorder listens to.
-func (r *recorder) engine(e drivers.Engine) drivers.Engine {
-	open := e.Open
-	e.Open = func(ctx context.Context, o drivers.Options) (drivers.Store, error) {
-		st, err := open(ctx, o)
-		if err != nil {
-			return nil, err
-		}
-		tracer, ok := st.(drivers.Tracer)
-		if !ok {
-			return nil, errors.Join(fmt.Errorf("%s does not report the cost of its calls", e.Name), st.Close())
-		}
-		r.version = st.Capabilities().Version
-		return &store{st, tracer, r}, nil
-	}
-	return e
-}
-
-// store is a store whose sessions a recorder listens to. Of the drivers' optional interfaces
+// store is a store whose sessions are recorded. Of the drivers' optional interfaces
 // it has only Settler and Admin.
 type store struct {
 	drivers.Store
+	drivers.Admin
 	tracer drivers.Tracer
-	to     *recorder
+	to     *Report
 }
 
-var (
-	_ drivers.Settler = (*store)(nil)
-	_ drivers.Admin   = (*store)(nil)
-)
+var _ drivers.Settler = (*store)(nil)
 
 // Settle implements drivers.Settler. Sessions that are opened after it are traced.
 func (s *store) Settle(ctx context.Context) (err error) {
 	if settler, ok := s.Store.(drivers.Settler); ok {
 		err = settler.Settle(ctx)
 	}
-	s.to.mu.Lock()
-	defer s.to.mu.Unlock()
 	s.to.settled = true
 	return err
 }
 
-// Namespaces implements drivers.Admin.
-func (s *store) Namespaces(ctx context.Context) ([]drivers.Namespace, error) {
-	return drivers.Namespaces(ctx, s.Store)
-}
-
-// Drop implements drivers.Admin.
-func (s *store) Drop(ctx context.Context) (string, error) { return drivers.Drop(ctx, s.Store) }
-
 // Session implements drivers.Store.
 func (s *store) Session() (drivers.Session, error) {
-	s.to.mu.Lock()
-	defer s.to.mu.Unlock()
 	if !s.to.settled {
 		return s.Store.Session()
 	}
@@ -148,7 +123,7 @@ func (s *store) Session() (drivers.Session, error) {
 type session struct {
 	drivers.TracedSession
 	cost  drivers.Cost // of the calls
-	to    *recorder
+	to    *Report
 	calls []call
 }
 
@@ -165,8 +140,8 @@ func (s *session) traced(st drivers.Statement, run func() (rows int64, err error
 	c := call{runs: st}
 	s.Begin()
 	start := time.Now()
-	c.returned, c.err = run()
-	c.took, c.counted = time.Since(start), s.TracedSession.Take()
+	c.cost.Returned, c.err = run()
+	c.cost.Client, c.counted = time.Since(start), s.TracedSession.Take()
 	s.cost.Add(&c.counted)
 	s.calls = append(s.calls, c)
 	return c.err
@@ -213,10 +188,193 @@ func (s *session) Close() error {
 		return errors.Join(fmt.Errorf("trace calls: %w", err), s.TracedSession.Close())
 	}
 	for i := range work {
-		s.calls[i].work = work[i]
+		s.calls[i].cost.Work = work[i]
 	}
-	s.to.mu.Lock()
-	defer s.to.mu.Unlock()
 	s.to.calls = append(s.to.calls, s.calls...)
 	return s.TracedSession.Close()
+}
+
+// Report says what each pattern of a model cost on an engine.
+type Report struct {
+	Model    string    `json:"model"`
+	Engine   string    `json:"engine"`
+	Version  string    `json:"version"` // version of the engine
+	Patterns []Pattern `json:"patterns"`
+
+	settled bool   // the load has: sessions that are opened from then on are traced
+	calls   []call // of these sessions; one goroutine at a time adds them, since the run has one worker
+}
+
+// Pattern is what the calls of one pattern cost.
+type Pattern struct {
+	Name string `json:"pattern"`
+	// Runs is the fallback that runs in the pattern's place, or "".
+	Runs   string `json:"runs,omitempty"`
+	Calls  int    `json:"calls"` // 0: no operation called it by itself
+	Failed int    `json:"failed,omitempty"`
+	// Median and Most are over all calls that did not fail, for each number of Cost by itself.
+	Median *Cost `json:"median,omitempty"`
+	Most   *Cost `json:"most,omitempty"`
+	// Plan is how the engine runs the pattern or its fallback, if it reports that: a line a request.
+	Plan []string `json:"plan,omitempty"`
+}
+
+// Cost is what a call cost. A negative number is not known.
+type Cost struct {
+	drivers.Work
+	Returned int64         `json:"rows_returned"`
+	Client   time.Duration `json:"client_nanoseconds"` // how long the call took; Work.Time is what the engine reports
+}
+
+// fields are the numbers, in the order of columns; the last is the client's time, which has none.
+func (c *Cost) fields() []*int64 {
+	return []*int64{
+		&c.Requests, &c.Nodes, &c.Returned, &c.Rows, &c.Tombstones, &c.Hidden, &c.Cells, &c.Bytes, &c.Blocks,
+		(*int64)(&c.Time), (*int64)(&c.Client),
+	}
+}
+
+// sum makes patterns of the recorded calls, in the schema's order.
+func (r *Report) sum(s *schemas.Schema) {
+	for _, p := range s.Patterns {
+		one, costs, runs := Pattern{Name: p.Name}, []Cost(nil), drivers.Statement(nil)
+		for i := range r.calls {
+			c := &r.calls[i]
+			if cmp.Or(c.runs.Emulates(), c.runs.Pattern()).Name != p.Name {
+				continue
+			}
+			runs = c.runs
+			if one.Calls++; c.err != nil {
+				one.Failed++
+			} else {
+				costs = append(costs, c.cost)
+			}
+		}
+		if len(costs) > 0 {
+			one.Median, one.Most = fold(costs, median), fold(costs, slices.Max)
+		}
+		if runs != nil && runs.Pattern().Name != p.Name {
+			one.Runs = runs.Pattern().Name
+		}
+		if planner, ok := runs.(drivers.Planner); ok {
+			one.Plan = planner.Plans()
+		}
+		r.Patterns = append(r.Patterns, one)
+	}
+}
+
+// median is the middle number, or the mean of the two in the middle, rounded down.
+func median(of []int64) int64 {
+	s := slices.Sorted(slices.Values(of))
+	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
+}
+
+// fold applies one to the known numbers of each field. A field without any is -1.
+func fold(costs []Cost, one func([]int64) int64) *Cost {
+	var all Cost
+	for i, to := range all.fields() {
+		var known []int64
+		for j := range costs {
+			if n := *costs[j].fields()[i]; n >= 0 {
+				known = append(known, n)
+			}
+		}
+		if *to = -1; len(known) > 0 {
+			*to = one(known)
+		}
+	}
+	return &all
+}
+
+// WriteText writes the costs as tables of at most width columns; 0 is no limit. Above them is the
+// engine's explanation of the columns, and below the patterns whose calls failed or that were not called.
+func (r *Report) WriteText(w io.Writer, legend string, width int) {
+	fmt.Fprintf(w, "%s on %s (%s): medians of the calls of each pattern, and the most in brackets.\n%s\n\n",
+		r.Model, r.Engine, r.Version, legend)
+	if costs := r.costs(); len(costs) > 1 {
+		fmt.Fprint(w, words.Table(costs, len(costs[0]), width))
+	}
+	plans, failed, not := [][]string{{"PATTERN", "PLAN"}}, "", []string(nil)
+	for i := range r.Patterns {
+		p := &r.Patterns[i]
+		name := p.Name
+		for _, line := range p.Plan {
+			plans, name = append(plans, []string{name, line}), ""
+		}
+		if p.Calls == 0 {
+			not = append(not, p.Name)
+		}
+		if p.Failed > 0 {
+			failed += fmt.Sprintf("\n%s: %d of %d calls failed\n", p.Name, p.Failed, p.Calls)
+		}
+	}
+	if len(plans) > 1 {
+		fmt.Fprint(w, "\n", words.Table(plans, len(plans[0]), width))
+	}
+	fmt.Fprint(w, failed)
+	if len(not) > 0 {
+		fmt.Fprintf(w, "\nno operation called it by itself: %s\n", strings.Join(not, ", "))
+	}
+}
+
+// costs are a row for each pattern with calls. A column that no pattern knows is left out.
+func (r *Report) costs() [][]string {
+	head := []string{
+		"PATTERN", "CALLS",
+		"REQUESTS", "NODES", "RETURNED", "READ", "TOMBSTONES", "HIDDEN", "CELLS", "BYTES", "BLOCKS", "TIME",
+	}
+	rows := [][]string{head}
+	for i := range r.Patterns {
+		p := &r.Patterns[i]
+		if p.Calls == 0 {
+			continue
+		}
+		row := []string{p.Name, strconv.Itoa(p.Calls)}
+		if p.Runs != "" {
+			row[0] += " (by " + p.Runs + ")"
+		}
+		for field := range len(head) - len(row) {
+			row = append(row, p.cell(field))
+		}
+		rows = append(rows, row)
+	}
+	for c := len(head) - 1; c >= 0; c-- {
+		if !slices.ContainsFunc(rows[1:], func(row []string) bool { return row[c] != unknown }) {
+			for i, row := range rows {
+				rows[i] = slices.Delete(row, c, c+1)
+			}
+		}
+	}
+	return rows
+}
+
+// unknown is the text of a number that is not known.
+const unknown = "-"
+
+// cell is the median of a field, and the most if that differs.
+func (p *Pattern) cell(field int) string {
+	if p.Median == nil {
+		return unknown
+	}
+	middle, most := p.Median.text(field), p.Most.text(field)
+	if middle != most {
+		middle += " (" + most + ")"
+	}
+	return middle
+}
+
+// text is a number of a cost. The time is the client's if the engine reports none.
+func (c *Cost) text(field int) string {
+	all := c.fields()
+	n, isTime := *all[field], field == len(all)-2
+	if isTime && n < 0 {
+		n = int64(c.Client)
+	}
+	switch {
+	case n < 0:
+		return unknown
+	case isTime:
+		return words.Duration(float64(n))
+	}
+	return strconv.FormatInt(n, 10)
 }

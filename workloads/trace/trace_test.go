@@ -86,9 +86,9 @@ func requestsAgree(t *testing.T, m models.Model, e drivers.Engine, overrides ...
 	for i := range r.calls {
 		c := &r.calls[i]
 		patterns[c.runs.Pattern().Name] = true
-		counted := c.work.Requests // a server that refuses a request, which is then sent again, is not in it
+		counted := c.cost.Requests // a server that refuses a request, which is then sent again, is not in it
 		if c.err == nil && counted >= 0 && (counted < c.counted.Requests || counted > c.counted.Requests+c.counted.Retries) {
-			t.Errorf("pattern %s: the session counted %+v, the engine reports %+v", c.runs.Pattern().Name, c.counted, c.work)
+			t.Errorf("pattern %s: the session counted %+v, the engine reports %+v", c.runs.Pattern().Name, c.counted, c.cost.Work)
 		}
 	}
 	if len(patterns) < 5 {
