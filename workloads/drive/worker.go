@@ -272,9 +272,9 @@ func (w *worker) noteTiming(queued bool, due, start, end time.Duration) {
 // restLeast is the shortest pause of a client whose operations fail one after the other, or find nothing to work on.
 const restLeast = time.Millisecond
 
-// pause lets a client of a closed loop wait, until the phase ends at most. Its time moves on also if d is 0: otherwise a
-// phase in which no operation can be executed would not end. In an open loop the schedule limits the calls. It returns
-// false if the phase has ended.
+// pause lets a client of a closed loop wait, until the phase ends at most. Its time moves on also if d is 0:
+// otherwise a phase in which no operation can be executed would not end. In an open loop the schedule limits
+// the calls. It returns false if the phase has ended.
 func (w *worker) pause(ctx context.Context, d time.Duration) bool {
 	if w.timer != nil {
 		return true
