@@ -49,11 +49,7 @@ func TestRates(t *testing.T) {
 				s.Figures = append(s.Figures, made(random, tc.runs, tc.runs, tc.vary, 1))
 			}
 			s.changes()
-			any := false
-			for range s.Changed {
-				any = true
-			}
-			if any {
+			if len(s.changed) > 0 {
 				alarms++
 			}
 			s.Figures[0] = made(random, tc.runs, tc.at, tc.vary, tc.times)

@@ -63,8 +63,23 @@ func (s *Series) sections(of int, selected bool) []document.Section {
 	}
 	s.values(&load, whole, selected)
 	s.values(&rest, others, selected)
+	changed := document.Section{
+		ID: "changed", Title: "Changed", Lead: "run is the first with the new value", Table: &document.Table{
+			Columns: []document.Column{
+				{Left: true}, {Title: "run"}, {Title: "before"}, {Title: "after"}, {Title: "verdict", Left: true},
+			},
+		},
+	}
+	for _, c := range s.changed {
+		verdict := document.Cell{Text: c.why()}
+		if c.Says == compare.Worse {
+			verdict.Style = document.Bad
+		}
+		text := c.of.Measure.Text
+		changed.Table.Add(c.of.Subject.String(), c.of.label(), c.Run+1, text(c.Before), text(c.After), verdict)
+	}
 	all := []document.Section{s.verdict(of)}
-	for _, section := range []document.Section{s.changed(), load, rest} {
+	for _, section := range []document.Section{changed, load, rest} {
 		if len(section.Table.Rows) > 0 && len(s.Runs) > 1 {
 			all = append(all, section)
 		}
@@ -80,7 +95,7 @@ func (s *Series) verdict(of int) document.Section {
 		head = fmt.Sprintf("Series %d of %d, %s", s.Number, of, head)
 	}
 	worse, better, last := 0, 0, 0
-	for _, c := range s.Changed {
+	for _, c := range s.changed {
 		if last = max(last, c.Run); c.Says == compare.Worse {
 			worse++
 		} else {
@@ -105,26 +120,6 @@ func (s *Series) verdict(of int) document.Section {
 			"%d of them have too few runs; use --metric to search fewer metrics in fewer runs.", s.Least, timed, timed-s.Tested))
 	}
 	return v
-}
-
-// changed are the metrics that changed, in the order of the runs.
-func (s *Series) changed() document.Section {
-	t := &document.Table{Columns: []document.Column{
-		{Left: true}, {Title: "run"}, {Title: "before"}, {Title: "after"}, {Title: "verdict", Left: true},
-	}}
-	for run := range s.Runs {
-		for f, c := range s.Changed {
-			if c.Run != run {
-				continue
-			}
-			verdict := document.Cell{Text: c.why()}
-			if c.Says == compare.Worse {
-				verdict.Style = document.Bad
-			}
-			t.Add(f.Subject.String(), f.label(), run+1, f.Measure.Text(c.Before), f.Measure.Text(c.After), verdict)
-		}
-	}
-	return document.Section{ID: "changed", Title: "Changed", Lead: "run is the first with the new value", Table: t}
 }
 
 // label is the metric with its operation, if it has one.

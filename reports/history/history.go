@@ -50,6 +50,8 @@ type Series struct {
 	// runs are enough.
 	Tested int `json:"tested"`
 	Least  int `json:"least_runs"`
+
+	changed []Change // of all figures, in the order of the runs
 }
 
 // Run is one run of a series.
@@ -93,6 +95,8 @@ type Change struct {
 	// P is the share of random orders of the runs that divide as well as theirs. Counted figures
 	// have none.
 	P float64 `json:"p,omitempty"`
+
+	of *Figure
 }
 
 // String names the figure, such as james/embedded/measure list.p99.
@@ -106,17 +110,6 @@ func (f *Figure) shown(run int) string {
 		return "-"
 	}
 	return f.Measure.Text(*f.Values[run])
-}
-
-// Changed yields each change with its figure.
-func (s *Series) Changed(yield func(f *Figure, c *Change) bool) {
-	for _, f := range s.Figures {
-		for i := range f.Changes {
-			if !yield(f, &f.Changes[i]) {
-				return
-			}
-		}
-	}
 }
 
 // build names the version of a run, with its commit.
@@ -315,11 +308,17 @@ func (s *Series) changes() {
 				differ[k] = compare.Counted(s.Runs[was].run, s.Runs[run].run)
 			}
 			if c, ok := differ[k][f.String()]; ok {
-				f.Changes = append(f.Changes, Change{Run: run, Before: *c.Base, After: *c.New, Says: c.Verdict, Exact: c.Exact})
+				f.Changes = append(f.Changes, Change{
+					Run: run, Before: *c.Base, After: *c.New, Says: c.Verdict, Exact: c.Exact, of: f,
+				})
 				was = run
 			}
 		}
 	}
+	for _, f := range s.Figures {
+		s.changed = append(s.changed, f.Changes...)
+	}
+	slices.SortStableFunc(s.changed, func(a, b Change) int { return cmp.Compare(a.Run, b.Run) })
 }
 
 // search finds the changes of the figure that are unlikely to be chance and larger than its limit. The last 100 runs
@@ -337,7 +336,7 @@ func (f *Figure) search(level float64) bool {
 		return false
 	}
 	for _, step := range significance.Steps(logs, level, math.Log1p(f.Measure.Limit)) {
-		c := Change{Run: at[step.At], Before: math.Exp(step.Before), After: math.Exp(step.After), P: step.P}
+		c := Change{Run: at[step.At], Before: math.Exp(step.Before), After: math.Exp(step.After), P: step.P, of: f}
 		if c.Says = compare.Better; f.Measure.Worse(c.Before, c.After) {
 			c.Says = compare.Worse
 		}

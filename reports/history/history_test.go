@@ -99,8 +99,8 @@ func TestCountsChange(t *testing.T) {
 	}
 	h := historyOf(t, dir, nil)
 	want := `james/embedded/measure list.requests run 2 regression exact
-james/embedded/measure list.requests run 5 improvement exact
-james/embedded/measure open.bytes run 4 regression`
+james/embedded/measure open.bytes run 4 regression
+james/embedded/measure list.requests run 5 improvement exact`
 	if got := changes(&h.Series[0]); got != want {
 		t.Errorf("changes:\n%s\nwant:\n%s", got, want)
 	}

@@ -111,12 +111,12 @@ func historyOf(t *testing.T, dir string, selected []compare.Gate) *History {
 // changes are the changes of a series, a line each.
 func changes(s *Series) string {
 	var all []string
-	for f, c := range s.Changed {
+	for _, c := range s.changed {
 		exact := ""
 		if c.Exact {
 			exact = " exact"
 		}
-		all = append(all, fmt.Sprintf("%s run %d %s%s", f, c.Run, c.Says, exact))
+		all = append(all, fmt.Sprintf("%s run %d %s%s", c.of, c.Run, c.Says, exact))
 	}
 	return strings.Join(all, "\n")
 }
