@@ -242,11 +242,10 @@ func (f *Figure) addTo(t *document.Table) {
 	if f.Measure.load {
 		name = f.Name
 	}
-	if f.Low != nil {
-		interval = fmt.Sprintf("%.2f to %.2f", *f.Low, *f.High)
-	}
 	if f.Exact {
 		interval = "exact"
+	} else if f.Low != nil {
+		interval = fmt.Sprintf("%.2f to %.2f", *f.Low, *f.High)
 	}
 	verdict := document.Cell{Text: string(f.Verdict)}
 	switch { // or how many trials it would take to decide

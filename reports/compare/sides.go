@@ -114,11 +114,7 @@ func differ(a, b *results.Run, base, new string) (all, ofBuild []string) {
 		both := maps.Clone(was[engine])
 		maps.Copy(both, is[engine])
 		for _, name := range slices.Sorted(maps.Keys(both)) {
-			what := name
-			if engine != "" {
-				what += " of " + engine
-			}
-			add(what, was[engine][name], is[engine][name], engine != "" && name != "durability")
+			add(name, was[engine][name], is[engine][name], engine != "" && !strings.HasPrefix(name, "durability "))
 		}
 	}
 	return all, ofBuild
@@ -164,11 +160,11 @@ func properties(r *results.Run) map[string]map[string]string {
 		if all[c.Engine] != nil || c.Engines == nil {
 			continue
 		}
-		of := map[string]string{"version": c.Engines.Version, "durability": c.Durability}
+		of := " of " + c.Engine
+		all[c.Engine] = map[string]string{"version" + of: c.Engines.Version, "durability" + of: c.Durability}
 		for name, value := range c.Engines.Settings {
-			of["setting "+name] = value
+			all[c.Engine]["setting "+name+of] = value
 		}
-		all[c.Engine] = of
 	}
 	return all
 }
