@@ -234,15 +234,15 @@ func notRanked(r *results.Run, cs trials.Column) string {
 		return ""
 	}
 	severity := func(a, b *results.Cell) int { return cmp.Compare(a.Verdict.Severity(), b.Verdict.Severity()) }
-	c := slices.MinFunc(bad, severity) // overloaded trials count before the others
-	switch {
+	switch c := slices.MinFunc(bad, severity); { // overloaded trials count before the others
 	case c.Verdict == results.Overloaded && c.Offered != nil:
 		return fmt.Sprintf("overloaded: it executed %s of %s operations/s", words.Amount(c.Offered.Achieved),
 			words.Amount(c.Offered.Rate))
 	case len(cs) == 1: // the report says why above the verdict
 		return string(c.Verdict)
+	default:
+		return fmt.Sprintf("half of the trials or more are %s", c.Verdict)
 	}
-	return fmt.Sprintf("half of the trials or more are %s", c.Verdict)
 }
 
 // throughput is the time of an operation as fast as the store answered, in each trial; NaN: not known.
@@ -423,20 +423,18 @@ func (m *Model) quantiles(shares []Share, p float64) (all results.Series) {
 			return sum
 		}
 		low, high := 1.0, 1e15 // 11 days
-		if len(shares) == 0 || slices.ContainsFunc(shares, unknown) {
-			all = append(all, math.NaN())
-			continue
-		}
-		if below(high) < p {
-			all = append(all, math.Inf(1))
-			continue
-		}
-		// The share grows with the latency, so bisection finds it.
-		for high/low > 1.0001 {
-			if middle := math.Sqrt(low * high); below(middle) < p {
-				low = middle
-			} else {
-				high = middle
+		switch {
+		case len(shares) == 0 || slices.ContainsFunc(shares, unknown):
+			high = math.NaN()
+		case below(high) < p:
+			high = math.Inf(1)
+		default:
+			for high/low > 1.0001 { // the share grows with the latency, so bisection finds it
+				if middle := math.Sqrt(low * high); below(middle) < p {
+					low = middle
+				} else {
+					high = middle
+				}
 			}
 		}
 		all = append(all, high)
