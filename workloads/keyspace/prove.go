@@ -41,11 +41,7 @@ func took(o *results.Op) float64   { return float64(o.Service.P50) }
 
 // scanned are the rows that an operation scanned or, if the engine does not report them, returned and wrote.
 func scanned(o *results.Op) float64 {
-	rows := o.Store.RowsRead + o.Store.RowsWritten
-	if o.Store.RowsScanned != nil {
-		rows = max(rows, *o.Store.RowsScanned)
-	}
-	return rows
+	return max(o.Store.RowsRead+o.Store.RowsWritten, *cmp.Or(o.Store.RowsScanned, new(float64)))
 }
 
 // change is how a measurement ends.

@@ -162,8 +162,7 @@ func (w *writer) text(size int) {
 	// If the end would cut a letter of several bytes, dots take its place.
 	last := (at + size) % len(pool.text)
 	cut := 0
-	for cut < size && !utf8.RuneStart(pool.text[last]) {
-		last--
+	for cut < size && !utf8.RuneStart(pool.text[last-cut]) {
 		cut++
 	}
 	content, from := w.rope(), w.raw.size
@@ -238,10 +237,8 @@ type rope struct {
 
 // add appends data, which must not change while the rope is used.
 func (r *rope) add(data []byte) {
-	if len(data) > 0 {
-		r.pieces = append(r.pieces, data)
-		r.size += int64(len(data))
-	}
+	r.pieces = append(r.pieces, data)
+	r.size += int64(len(data))
 }
 
 // cycle appends n bytes of pool from offset at on. After its end comes its beginning.

@@ -206,15 +206,12 @@ func (s *merged) Span() time.Duration {
 	return s.last + time.Duration(float64(time.Second)/s.phase.Rate.PerSecond())
 }
 
-// Digested is how many operations of a phase its digest is made from, at most.
-const Digested = 10_000
-
-// PlanDigest returns the SHA-256, in hex, of the first operations of a phase with their scheduled times, and how many
-// they are. Two runs with the same digest have the same first operations at the same times. Which message an operation
-// chooses is drawn among those that are live when it comes up, and is not part of the plan.
+// PlanDigest returns the SHA-256, in hex, of the first 10,000 operations of a phase with their scheduled times, and how
+// many they are. Two runs with the same digest have the same first operations at the same times. Which message an
+// operation chooses is drawn among those that are live when it comes up, and is not part of the plan.
 func PlanDigest(w *workloads.Workload, p *workloads.Phase, c *Census) (sum string, operations int64) {
 	h := sha256.New()
-	for o, due := range first(StreamOf(w, p, c), p, Digested) {
+	for o, due := range first(StreamOf(w, p, c), p, 10_000) {
 		operations++
 		flags := uint64(0)
 		if o.Deep {
