@@ -276,6 +276,20 @@ func TestFewInvalidTrials(t *testing.T) {
 	}
 }
 
+// Two of four trials that do not count for different reasons are not few.
+func TestSeveralReasons(t *testing.T) {
+	r := comparison(t)
+	for i := range r.Cells {
+		if c := &r.Cells[i]; c.Measured() && c.Model == "james" && c.Trial <= 2 {
+			c.Verdict, c.Reason = results.Invalid, &results.Reason{Code: results.Code(fmt.Sprint("reason ", c.Trial))}
+		}
+	}
+	all := slices.DeleteFunc(noticesOf(r, NamesIn(r)), func(o *notice) bool { return o.verdict == results.OK })
+	if len(all) != 2 || all[0].few || all[1].few {
+		t.Errorf("%d verdicts, want two that are not few", len(all))
+	}
+}
+
 // A run whose models are not ranked because they were offered too much has the setting of a lower rate.
 func TestSlower(t *testing.T) {
 	r := comparison(t)

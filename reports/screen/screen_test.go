@@ -12,7 +12,7 @@ import (
 )
 
 // hostile is a text that a subject, a name or a comment may contain.
-const hostile = "a\x1b]0;title\x07\x1b[31m\x00\r\x7f\u009b31m \u202egnp.exe\u2066 \u200b\u2028\U000e0041 é 日本 👍\tb"
+const hostile = "a\x1b]0;title\x07\x1b[31m\x00\r\x7f\u009b31m \u202egnp.exe\u2066 \u200b\u2028\U000e0041 é 日本 👍\tb\r\n"
 
 func TestPrintable(t *testing.T) {
 	for in, want := range map[string]string{
