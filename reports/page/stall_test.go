@@ -48,7 +48,7 @@ phases:
 	}
 	var log bytes.Buffer
 	r, err := run.Run(t.Context(), run.Config{
-		Workload: w, Mail: messages.NewGenerator(w), Hooks: run.Hooks{LatencyLog: &log},
+		Workload: w, Mail: messages.NewGenerator(w), LatencyLog: &log,
 		Models: []models.Model{james.Model()}, Engines: []drivers.Engine{stalling(pebble.Engine())},
 	})
 	if err != nil {

@@ -60,12 +60,9 @@ type Segments struct {
 	putMark, getMarks drivers.Statement
 }
 
-// Join opens the store of marks in the segments' namespace, and the first segment makes the table.
-func (s *Segments) Join(ctx context.Context, open func(ctx context.Context) (drivers.Store, error)) (err error) {
-	s.lost = map[int]bool{}
-	if s.store, err = open(ctx); err != nil {
-		return err
-	}
+// Join meets in a store of the segments' namespace, which it closes if it fails. The first segment makes the table.
+func (s *Segments) Join(ctx context.Context, store drivers.Store) (err error) {
+	s.lost, s.store = map[int]bool{}, store
 	defer func() {
 		if err != nil {
 			err = errors.Join(fmt.Errorf("meet the other segments: %w", err), s.Close())
@@ -92,8 +89,8 @@ func (s *Segments) Join(ctx context.Context, open func(ctx context.Context) (dri
 	if err != nil {
 		return err
 	}
-	apply := func(ctx context.Context) error { return s.store.Apply(ctx, schema) }
-	if err := drivers.Within(ctx, atMost, apply); err != nil {
+	err = drivers.Within(ctx, atMost, func(ctx context.Context) error { return s.store.Apply(ctx, schema) })
+	if err != nil {
 		return err
 	}
 	var prepared *drivers.Prepared

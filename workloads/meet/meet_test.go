@@ -38,9 +38,8 @@ func eachSegment(t *testing.T, of int, do func(s *Segments) error) {
 	var wg sync.WaitGroup
 	for i := range of {
 		wg.Go(func() {
-			open := func(context.Context) (drivers.Store, error) { return common{store}, nil }
 			s := segment(i+1, of)
-			if err := s.Join(t.Context(), open); err != nil {
+			if err := s.Join(t.Context(), common{store}); err != nil {
 				t.Errorf("segment %d: %v", i+1, err)
 				return
 			}
@@ -139,13 +138,12 @@ func TestLeftMarks(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	open := func(context.Context) (drivers.Store, error) { return common{store}, nil }
 	s := segment(1, 2)
-	if err := s.Join(t.Context(), open); err != nil {
+	if err := s.Join(t.Context(), common{store}); err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if err := segment(1, 2).Join(t.Context(), open); err == nil || !strings.Contains(err.Error(), "choose another --start") {
+	if err := segment(1, 2).Join(t.Context(), common{store}); err == nil || !strings.Contains(err.Error(), "choose another --start") {
 		t.Errorf("joined a run that was there: %v", err)
 	}
 }

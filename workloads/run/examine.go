@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"gonum.org/v1/gonum/stat"
@@ -26,8 +27,7 @@ const (
 // only of calls that it traces: after the last phase a few of each operation are executed by
 // one client, on the same data. A number that cannot be found out stays unknown, without a failure.
 func (c *combination) examined(ctx context.Context) {
-	tracer, ok := c.target.Store.(drivers.Tracer)
-	if !ok || c.runner.config.FindMax != nil {
+	if _, ok := c.target.Store.(drivers.Tracer); !ok || c.runner.config.FindMax != nil {
 		return
 	}
 	for i := range c.at.workload.Phases {
@@ -39,7 +39,7 @@ func (c *combination) examined(ctx context.Context) {
 					continue
 				}
 				c.runner.progress(p.Name+": rows scanned", drive.Progress{Fraction: -1})
-				err := crash.Guard(func() error { return c.examine(ctx, tracer, p, name, &op) })
+				err := crash.Guard(func() error { return c.examine(ctx, p, name, &op) })
 				if err != nil && ctx.Err() == nil {
 					c.runner.note(fmt.Sprintf("rows scanned by %s are unknown: %v", name, err))
 				}
@@ -53,9 +53,7 @@ func (c *combination) examined(ctx context.Context) {
 // examine executes a few of an operation, in the way that p does, with sessions that the engine traces, and notes the
 // rows that it examined. An engine that says it examined fewer rows than it returned counts other
 // things than the schema's rows, and reports nothing.
-func (c *combination) examine(
-	ctx context.Context, tracer drivers.Tracer, p *workloads.Phase, name string, op *results.Op,
-) error {
+func (c *combination) examine(ctx context.Context, p *workloads.Phase, name string, op *results.Op) error {
 	q := c.fresh(workloads.Phase{
 		Kind: workloads.Measure, Name: p.Name, Arrivals: workloads.Closed, Clients: 1, Operations: examineEach,
 		How: p.How, Keys: p.Keys, Timeout: p.Timeout, Patterns: p.Patterns,
@@ -75,14 +73,14 @@ func (c *combination) examine(
 		}
 	}
 	spec := c.spec(&q)
-	rows := &rowCounts{Stream: spec.Stream, Store: c.target.Store, tracer: tracer}
+	rows := &rowCounts{Stream: spec.Stream, Store: c.target.Store}
 	spec.Stream, spec.Log, spec.Observe, spec.Progress = rows, nil, nil, nil
 	c.target.Store = rows
 	err := drive.Drive(ctx, c.target, spec)
 	c.target.Store = rows.Store
 	traced := spec.Cell.Ops[name]
 	n := traced.Count
-	if err != nil || rows.unreported || n == 0 || int(n) != len(rows.all) || traced.Others()+traced.NoTarget > 0 {
+	if err != nil || n == 0 || int(n) != len(rows.all) || traced.Others()+traced.NoTarget > 0 {
 		return err
 	}
 	mean, deviation := stat.MeanStdDev(rows.all, nil)
@@ -101,10 +99,8 @@ func (c *combination) examine(
 type rowCounts struct {
 	plan.Stream
 	drivers.Store
-	tracer     drivers.Tracer
-	session    drivers.TracedSession
-	all        []float64 // by operation
-	unreported bool
+	session drivers.TracedSession
+	all     []float64 // by operation; none if the engine does not report them
 }
 
 // Next implements plan.Stream. After the last operation it reads the rows of all: engines report them late.
@@ -117,17 +113,18 @@ func (r *rowCounts) Next(now time.Duration, o *plan.Operation) (time.Duration, b
 	err := drivers.Within(context.Background(), workAtMost, func(ctx context.Context) error {
 		work, err := r.session.Work(ctx)
 		for i := range work {
-			r.unreported = r.unreported || work[i].Rows < 0
 			r.all = append(r.all, float64(work[i].Rows))
 		}
 		return err
 	})
-	r.unreported = r.unreported || err != nil
+	if err != nil || slices.ContainsFunc(r.all, func(n float64) bool { return n < 0 }) {
+		r.all = nil
+	}
 	return due, false
 }
 
 // Session implements drivers.Store.
 func (r *rowCounts) Session() (_ drivers.Session, err error) {
-	r.session, err = r.tracer.Traced()
+	r.session, err = r.Store.(drivers.Tracer).Traced()
 	return r.session, err
 }

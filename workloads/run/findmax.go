@@ -99,11 +99,9 @@ func (c *combination) search(ctx context.Context, p *workloads.Phase) (err error
 	case err != nil:
 		s.Unfinished = err.Error()
 	}
-	found := search.Found(s.Search)
-	s.Found = &found
+	s.Found = new(search.Found(s.Search))
 	if at := search.Cell(s.Search); at != nil {
-		own := *at
-		c.cell = &own
+		c.cell = new(*at)
 	}
 	return err
 }

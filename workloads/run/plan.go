@@ -179,7 +179,23 @@ func (p *Plan) WriteText(out io.Writer) {
 		if e.Value != "" {
 			fmt.Fprintf(out, "With %s=%s: ", p.Sweep, e.Value)
 		}
-		e.writeText(out)
+		if e.rows {
+			fmt.Fprintf(out, "%s in the largest table\n\n", words.Plural(e.Messages, "row"))
+		} else {
+			fmt.Fprintf(out, "%s, %s, %s (about %s of mail)\n\n", words.Plural(e.Users, "user"),
+				words.Plural(e.Folders, "folder"), words.Plural(e.Messages, "message"), words.Size(e.Bytes))
+		}
+		fmt.Fprintf(out, "  %-18s %10s  %s\n", "phase", "operations", "time")
+		for _, phase := range e.Phases {
+			operations, took := "-", "-"
+			if phase.Operations > 0 {
+				operations = fmt.Sprintf("%.0f", phase.Operations)
+			}
+			if phase.Seconds > 0 {
+				took = duration(phase.Seconds).Round(time.Second / 10).String()
+			}
+			fmt.Fprintf(out, "  %-18s %10s  %s\n", phase.Name, operations, took)
+		}
 	}
 	if p.Reuses {
 		fmt.Fprintln(out, "\nTrials after the first use the store that is there: they run all phases but the load.")
@@ -202,27 +218,6 @@ func (p *Plan) WriteText(out io.Writer) {
 		fmt.Fprintf(out, ", which has %s free", words.Size(p.Free))
 	}
 	fmt.Fprintln(out)
-}
-
-// writeText prints the estimate for people.
-func (e *Estimate) writeText(out io.Writer) {
-	if e.rows {
-		fmt.Fprintf(out, "%s in the largest table\n\n", words.Plural(e.Messages, "row"))
-	} else {
-		fmt.Fprintf(out, "%s, %s, %s (about %s of mail)\n\n", words.Plural(e.Users, "user"),
-			words.Plural(e.Folders, "folder"), words.Plural(e.Messages, "message"), words.Size(e.Bytes))
-	}
-	fmt.Fprintf(out, "  %-18s %10s  %s\n", "phase", "operations", "time")
-	for _, p := range e.Phases {
-		operations, took := "-", "-"
-		if p.Operations > 0 {
-			operations = fmt.Sprintf("%.0f", p.Operations)
-		}
-		if p.Seconds > 0 {
-			took = duration(p.Seconds).Round(time.Second / 10).String()
-		}
-		fmt.Fprintf(out, "  %-18s %10s  %s\n", p.Name, operations, took)
-	}
 }
 
 // A load delivers and a closed loop does about this much a second on an embedded engine, on a machine with two cores.
@@ -259,29 +254,22 @@ func (c *Config) estimate(at *point, has int) *Estimate {
 			one.Seconds = searchSeconds
 			e.delivered += searchSeconds * min(closedEach, c.FindMax.Max) * stored(w, p, size)
 		case p.Runs():
-			one.mixed(p)
+			one.Operations = float64(p.Operations)
+			rate := p.Rate.PerSecond()
+			if p.Arrivals != workloads.Closed && rate > 0 {
+				n := math.Ceil(rate*one.Seconds - 1e-6) // the first is scheduled when the phase begins
+				if n > 0 && (n < one.Operations || one.Operations == 0) {
+					one.Operations = n
+				}
+				one.Seconds = one.Operations / rate
+			} else if p.Arrivals == workloads.Closed && one.Seconds == 0 {
+				one.Seconds = one.Operations / closedEach / float64(max(1, p.Clients))
+			}
 			e.delivered += one.Operations * stored(w, p, size)
 		}
 		e.Phases, e.seconds = append(e.Phases, one), e.seconds+one.Seconds
 	}
 	return e
-}
-
-// mixed estimates the operations of a phase that is executed once, as the workload says.
-func (p *PlanPhase) mixed(as *workloads.Phase) {
-	p.Operations = float64(as.Operations)
-	rate := as.Rate.PerSecond()
-	switch {
-	case as.Arrivals == workloads.Closed:
-		if p.Operations > 0 && p.Seconds == 0 {
-			p.Seconds = p.Operations / closedEach / float64(max(1, as.Clients))
-		}
-	case rate > 0:
-		if n := math.Ceil(rate*p.Seconds - 1e-6); n > 0 && (n < p.Operations || p.Operations == 0) {
-			p.Operations = n // the first is scheduled when the phase begins
-		}
-		p.Seconds = p.Operations / rate
-	}
 }
 
 // stored is how many bytes of raw mail an operation of a phase puts into mailboxes on average, if size is the mean of

@@ -16,17 +16,19 @@ package run
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/base32"
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/drive"
-	"github.com/mailbench/mailbench/workloads/judge"
 	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/meet"
 	"github.com/mailbench/mailbench/workloads/results"
@@ -62,13 +64,11 @@ func Run(ctx context.Context, c Config) (result *results.Run, err error) {
 			open[t.dir] = one
 		} else {
 			delete(open, t.dir)
-			r.remove(one)
 		}
 		r.save()
 	}
 	for _, dir := range slices.Sorted(maps.Keys(open)) { // the run ended early
 		open[dir].close(ctx)
-		r.remove(open[dir])
 	}
 	if c.Audit == AuditOnly && len(r.result.Audits)+len(r.result.Cells) == 0 && ctx.Err() == nil {
 		return nil, fmt.Errorf("nothing to verify in %s: it has no dataset of these models and engines", r.data.path)
@@ -97,11 +97,10 @@ func (r *runner) begin(ctx context.Context) (err error) {
 	if r.points, err = c.points(ctx); err != nil {
 		return err
 	}
+	var p *Plan
 	if c.Audit == AuditOnly {
 		r.tasks, err = r.leftover()
-	} else if p, planErr := c.plan(ctx, r.points, r.data.path, freeBytes(r.data.path)); planErr != nil {
-		err = planErr
-	} else {
+	} else if p, err = c.plan(ctx, r.points, r.data.path, freeBytes(r.data.path)); err == nil {
 		r.tasks, r.left.each, err = p.tasks, p.each, p.check()
 	}
 	if err != nil {
@@ -122,7 +121,7 @@ func (r *runner) begin(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	for _, e := range c.Engines {
+	for _, e := range c.Engines { // before the first one spends time on its load
 		if !e.Remote {
 			continue
 		}
@@ -213,13 +212,74 @@ type runner struct {
 	warm     map[string]bool // models on engines that a warm-up of a sweep has run
 }
 
-// remove removes a combination's temporary data.
-func (r *runner) remove(c *combination) {
-	if r.data.temporary {
-		if err := os.RemoveAll(c.dir); err != nil {
-			r.result.Left = append(r.result.Left, fmt.Sprintf("temporary data could not be removed: %v", err))
+// namespace is a name that all segments of a run compute alike and that no other run has. The
+// argument what distinguishes the namespaces of one run.
+func (c *Config) namespace(what string) string {
+	id := fmt.Sprintf("%s %d %d %s %s", c.Start.UTC().Format(time.RFC3339Nano), c.Segment.Of, c.Workload.Seed,
+		subject.Digest(c.Workload.Source), what)
+	sum := sha256.Sum256([]byte(id))
+	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:16]
+}
+
+// meet waits for the start of the run and joins the other segments. Segments of one run are processes of their own, on
+// as many machines. If they load one engine together, they begin each phase together (package meet). An embedded engine
+// is each segment's own: such segments only begin the run at the same time.
+func (r *runner) meet(ctx context.Context) error {
+	c := r.config
+	if !c.Segment.Divides() || c.Audit == AuditOnly {
+		return nil
+	}
+	if left := time.Until(c.Start); left > 0 {
+		r.progress("waits for the start at "+c.Start.Format(time.TimeOnly), drive.Progress{Fraction: -1})
+		if err := drivers.Pause(ctx, left); err != nil {
+			return err
 		}
 	}
+	r.segments = map[string]*meet.Segments{}
+	for _, e := range c.Engines {
+		if !e.Remote {
+			continue
+		}
+		store, err := subject.Reach(ctx, e, c.Workload, drivers.Options{Namespace: c.namespace("segments")})
+		s := &meet.Segments{Segment: c.Segment, Timeout: cmp.Or(c.SegmentTimeout, meet.UsualTimeout), Waits: r.note}
+		if err == nil {
+			err = s.Join(ctx, store)
+		}
+		if err != nil {
+			return errors.Join(err, r.closeSegments())
+		}
+		r.segments[e.Name] = s
+	}
+	return nil
+}
+
+// leave leaves the other segments on each engine.
+func (r *runner) leave(ctx context.Context) {
+	left := func(format string, args ...any) { r.result.Left = append(r.result.Left, fmt.Sprintf(format, args...)) }
+	for _, name := range slices.Sorted(maps.Keys(r.segments)) {
+		s, namespace := r.segments[name], r.config.namespace("segments")
+		if ctx.Err() != nil && !r.gaveUp {
+			_ = s.Fail(ctx, ctx.Err())
+		}
+		clean := fmt.Sprintf("%q drops them", subject.Clean(name, namespace, r.config.contact(name)))
+		if err := s.Leave(ctx); errors.Is(err, meet.ErrGone) {
+			r.note(err.Error())
+		} else if err != nil {
+			left("the marks of segments in namespace %s of %s could not be dropped (%v); %s", namespace, name, err, clean)
+		}
+	}
+	if err := r.closeSegments(); err != nil {
+		left("close the marks of segments: %v", err)
+	}
+}
+
+func (r *runner) closeSegments() error {
+	var errs []error
+	for _, s := range r.segments {
+		errs = append(errs, s.Close())
+	}
+	r.segments = nil
+	return errors.Join(errs...)
 }
 
 // note hands on what a phase found, in a few words.
@@ -239,65 +299,4 @@ func (r *runner) progress(phase string, d drive.Progress) {
 		r.left.note(&p, time.Since(r.started))
 		r.config.Progress(p)
 	}
-}
-
-// key names the cell of a phase.
-func (c *combination) key(phase string) results.Key {
-	return results.Key{
-		Model: c.model.Name, Engine: c.engine.Name, Phase: phase, Point: c.at.value, Trial: c.trial,
-		Segment: max(1, c.runner.config.Segment.Index),
-	}
-}
-
-// blank is the cell of a phase before anything is known.
-func (c *combination) blank(p *workloads.Phase) *results.Cell {
-	cell := &results.Cell{
-		Key: c.key(p.Name), Kind: p.Kind.String(), Arrivals: "none", Ops: map[string]results.Op{},
-		Evidence:   &results.Evidence{Settled: c.settled, Warm: c.warm},
-		Durability: c.runner.config.EngineOptions.Durability.String(),
-	}
-	if c.target != nil { // else what was requested
-		cell.Durability = c.target.Caps.Durability.String()
-	}
-	now := time.Now()
-	cell.SetTime(now, now)
-	if p.Runs() {
-		cell.Arrivals, cell.Clients = p.Arrivals.String(), p.Clients
-		if p.Arrivals != workloads.Closed {
-			cell.Rate = p.Rate.PerSecond()
-		}
-	}
-	return cell
-}
-
-// add judges the cell of the phase under way and adds it to the result, with why the phase could not be executed to
-// its end. An error after the run was interrupted is no failure.
-func (c *combination) add(ctx context.Context, p *workloads.Phase, err error) {
-	if isFailure(ctx, err) {
-		c.corrupt(err)
-		if stack(err) != "" && c.target != nil {
-			c.target.Broken()
-		}
-		if c.cell == nil {
-			c.cell = c.blank(p)
-		}
-		c.cell.Error, c.cell.Stack = err.Error(), stack(err)
-	}
-	if r := c.runner.result; c.cell != nil {
-		judge.Apply(c.cell, r.Objectives)
-		r.Cells = append(r.Cells, *c.cell)
-		c.cell = nil
-	}
-}
-
-// notOffered is the cell of a phase whose population the model cannot hold.
-func (c *combination) notOffered(p *workloads.Phase) *results.Cell {
-	cell := c.blank(p)
-	cell.Evidence.NotOffered = c.target.NotOffered
-	for op := range p.Mix {
-		if p.Mix.Has(workloads.Op(op)) {
-			cell.Ops[p.Patterns.Name(workloads.Op(op))] = results.Op{Support: results.NotOffered}
-		}
-	}
-	return cell
 }

@@ -151,7 +151,7 @@ func TestSegmentsTogether(t *testing.T) {
 			var log bytes.Buffer
 			c := Config{
 				Workload: w, Mail: source(), Workers: 4, Models: []models.Model{james.Model()}, Engines: []drivers.Engine{h.engine()},
-				Audit: AuditAfter, Hooks: Hooks{LatencyLog: &log}, Segment: plan.Segment{Index: i + 1, Of: of}, Start: start,
+				Audit: AuditAfter, LatencyLog: &log, Segment: plan.Segment{Index: i + 1, Of: of}, Start: start,
 			}
 			r, err := Run(t.Context(), c)
 			if err != nil {
@@ -251,11 +251,11 @@ func TestSegmentDiesInTheLastPhase(t *testing.T) {
 					c := Config{
 						Workload: w, Mail: source(), Models: []models.Model{james.Model()}, Engines: []drivers.Engine{h.engine()},
 						Segment: plan.Segment{Index: i + 1, Of: 3}, Start: start,
-						Hooks: Hooks{Progress: func(p Progress) {
+						Progress: func(p Progress) {
 							if i == dies && p.Phase == "measure" && p.OK > 0 {
 								cancel()
 							}
-						}},
+						},
 					}
 					r, err := Run(ctx, c)
 					if err != nil {

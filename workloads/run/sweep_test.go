@@ -17,8 +17,8 @@ import (
 	"github.com/mailbench/mailbench/workloads/trials"
 )
 
-// sweptConfig sweeps the messages of a folder with two models on the embedded engine.
-func sweptConfig(t *testing.T) Config {
+// sweptConfig sweeps the messages of a folder with two models on the embedded engine, with phases after the load.
+func sweptConfig(t *testing.T, phases string) Config {
 	t.Helper()
 	w, err := workloads.Parse("sweep.yaml", []byte(`version: 1
 name: swept
@@ -27,7 +27,7 @@ population: {users: 2, messages: 1}
 access: {messages: uniform}
 phases:
   - load: {}
-  - measure: {clients: 1, operations: 60, mix: {list: 1, open: 1}}
+`+phases+`  - measure: {clients: 1, operations: 60, mix: {list: 1, open: 1}}
 sweep: {population.messages: [5, 10, 20, 40]}
 `))
 	if err != nil {
@@ -39,7 +39,7 @@ sweep: {population.messages: [5, 10, 20, 40]}
 // Each point has a data set of its own, and every second trial goes from the last point to the first; what the growth is
 // follows from the saved run.
 func TestSweep(t *testing.T) {
-	c := sweptConfig(t)
+	c := sweptConfig(t, "")
 	c.Trials, c.Audit, c.DataDir = 2, AuditAfter, t.TempDir()+"/data"
 	r := runOK(t, c)
 	if s := r.Sweep; s == nil || s.Path != "population.messages" || len(s.Points) != 4 {
@@ -121,7 +121,7 @@ func TestSweep(t *testing.T) {
 
 // An interrupted sweep keeps the points that it came to.
 func TestSweepInterrupted(t *testing.T) {
-	c := sweptConfig(t)
+	c := sweptConfig(t, "")
 	c.Models = c.Models[:1]
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -146,7 +146,7 @@ func TestSweepInterrupted(t *testing.T) {
 
 // A sweep goes with no search and no segments, and a dry run reports each point.
 func TestSweepConfig(t *testing.T) {
-	c := sweptConfig(t)
+	c := sweptConfig(t, "")
 	var b bytes.Buffer
 	if err := dryRun(t, c, &b); err != nil {
 		t.Fatal(err)
@@ -172,15 +172,18 @@ func TestSweepConfig(t *testing.T) {
 
 // The first warm-up of each model on each engine of a sweep lasts ten times as long, and no other.
 func TestFirstWarmup(t *testing.T) {
-	r := runner{warm: map[string]bool{}}
-	for i, want := range map[string][]time.Duration{
-		"james on embedded": {10 * time.Second, time.Second, time.Second}, "oracle on embedded": {10 * time.Second},
-	} {
-		for n, length := range want {
-			p := workloads.Phase{Kind: workloads.Warmup, Duration: time.Second}
-			if r.warmLong(i, &p); p.Duration != length {
-				t.Errorf("%s, warm-up %d: %v, want %v", i, n+1, p.Duration, length)
-			}
+	c := sweptConfig(t, "  - warmup: {clients: 1, operations: 4}\n")
+	c.Trials = 2
+	warm := map[string]int64{}
+	for _, cell := range runOK(t, c).Select(func(cell *results.Cell) bool { return cell.Kind == results.KindWarmup }) {
+		o := cell.Op("")
+		if n := o.Count + o.Others(); warm[cell.Model] > 0 && n != 4 {
+			t.Errorf("%s: %d operations, want 4", cell.Key, n)
+		} else if warm[cell.Model] += n; warm[cell.Model] < 40 {
+			t.Errorf("%s, the first: %d operations, want 40", cell.Key, n)
 		}
+	}
+	if len(warm) != 2 {
+		t.Errorf("warm-ups of %v", warm)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/drive"
 	"github.com/mailbench/mailbench/workloads/interrupt"
+	"github.com/mailbench/mailbench/workloads/judge"
 	"github.com/mailbench/mailbench/workloads/meet"
 	"github.com/mailbench/mailbench/workloads/plan"
 	"github.com/mailbench/mailbench/workloads/results"
@@ -38,16 +39,16 @@ type combination struct {
 	cold    bool          // the phases that follow begin with cold caches
 }
 
-// run executes the task: it opens the store, or wakes the one that the trial before has left, and executes the phases.
-// The result has everything that was measured, whatever happens. It returns true if it leaves the store asleep to the
-// next trial.
+// run executes the task: it opens the store, or wakes the one that the trial before has left, executes the phases unless
+// the run only audits, and audits. The result has everything that was measured, whatever happens. It returns true if it
+// leaves the store asleep to the next trial.
 func (c *combination) run(ctx context.Context) (open bool) {
-	if c.runner.config.Audit == AuditOnly {
-		c.auditOnly(ctx)
+	only := c.runner.config.Audit == AuditOnly
+	if only && !c.left() {
 		return false
 	}
 	defer func() {
-		if !open && c.target != nil {
+		if !open {
 			c.close(ctx)
 		}
 	}()
@@ -55,53 +56,60 @@ func (c *combination) run(ctx context.Context) (open bool) {
 	if c.segments != nil {
 		c.segments.Part = c.trialName()
 	}
-	var err error
 	reused := c.target != nil
-	if reused {
-		err = c.target.Wake()
-	} else {
-		err = c.open(ctx)
-	}
-	if err != nil {
+	err := crash.Guard(func() (err error) {
+		if reused {
+			return c.target.Wake()
+		}
+		c.target, err = subject.Open(ctx, c.targetConfig())
+		return err
+	})
+	switch {
+	case err != nil && only:
+		if !c.corrupt(err) {
+			c.notDone(ctx, "audit", err)
+		}
+	case err != nil:
 		c.add(ctx, &c.at.workload.Phases[0], err)
-	} else {
+	case !only:
 		err = c.phases(ctx, reused)
 	}
 	if err != nil { // else these phases are no part of a whole run
 		c.giveUp(ctx, err)
 		return false
 	}
-	c.examined(ctx)
 	if c.more && ctx.Err() == nil {
 		err := c.target.Sleep()
 		if c.notDone(ctx, "close between trials", err); err == nil {
 			return true
 		}
 	}
-	if c.runner.config.Audit == AuditAfter && ctx.Err() == nil {
+	if c.runner.config.Audit != NoAudit && ctx.Err() == nil {
 		c.audit(ctx)
 	}
 	return false
+}
+
+// left reads which data set an earlier run left in the folder. It returns false if there is none.
+func (c *combination) left() bool {
+	d, err := subject.ReadDataset(c.dir)
+	if d != nil { // it knows only the name and seed of the workload that loaded it
+		c.runner.result.Workload, c.runner.result.Seed = results.Workload{Name: d.Workload}, d.Seed
+	}
+	return d != nil || err != nil // else that run was killed before it loaded anything
 }
 
 // phases executes the workload's phases in order, without loads if the store is reused. A phase that could not be
 // executed says why in its cell, and ends them with that error.
 func (c *combination) phases(ctx context.Context, reused bool) error {
 	for i := range c.at.workload.Phases {
-		phase := c.at.workload.Phases[i]
-		p := &phase
-		if p.Kind == workloads.Load && reused {
-			continue
-		}
-		if c.target.NotOffered != "" {
-			if p.Kind == workloads.Measure {
-				c.cell = c.notOffered(p)
-				c.add(ctx, p, nil)
-			}
-			continue
-		}
-		execute := c.mixed
+		p := new(c.at.workload.Phases[i])
+		execute, offered := c.mixed, c.target.NotOffered == ""
 		switch {
+		case p.Kind == workloads.Load && reused, p.Kind != workloads.Measure && !offered:
+			continue
+		case !offered:
+			execute = c.notOffered
 		case p.Kind == workloads.Load:
 			execute = c.load
 		case !p.Runs():
@@ -122,44 +130,17 @@ func (c *combination) phases(ctx context.Context, reused bool) error {
 		}
 	}
 	err := c.together(ctx, "end of phases")
-	c.notDone(ctx, "wait for the other segments", err)
+	if c.notDone(ctx, "wait for the other segments", err); err == nil {
+		c.examined(ctx)
+	}
 	return err
-}
-
-// open opens the target.
-func (c *combination) open(ctx context.Context) error {
-	return crash.Guard(func() (err error) {
-		c.target, err = subject.Open(ctx, c.targetConfig())
-		return err
-	})
-}
-
-// auditOnly audits the data set that an earlier run left in the folder.
-func (c *combination) auditOnly(ctx context.Context) {
-	d, err := subject.ReadDataset(c.dir)
-	if d == nil && err == nil {
-		return // a run was killed before it loaded anything
-	}
-	if d != nil {
-		// The data set knows only the name and seed of the workload that loaded it.
-		r := c.runner.result
-		r.Workload, r.Seed = results.Workload{Name: d.Workload}, d.Seed
-	}
-	if err := c.open(ctx); err != nil {
-		if !c.corrupt(err) {
-			c.notDone(ctx, "audit", err)
-		}
-		return
-	}
-	c.audit(ctx)
-	c.close(ctx)
 }
 
 func (c *combination) targetConfig() subject.Config {
 	o := c.runner.config
 	config := subject.Config{
 		Workload: c.at.workload, Census: c.at.census, Mail: c.at.source,
-		Model: c.at.model(c.model), Engine: c.engine, Options: o.Model,
+		Model: c.at.model(c.model), Engine: c.engine,
 		Dir: c.dir, EngineOptions: o.EngineOptions, Workers: o.loaders(),
 		Keep: o.DataDir != "", Ledger: o.DataDir != "" || o.Audit != NoAudit, AuditOnly: o.Audit == AuditOnly,
 		Segments: c.segments,
@@ -173,14 +154,21 @@ func (c *combination) targetConfig() subject.Config {
 	return config
 }
 
-// close releases the target. The result says what could not be removed.
+// close releases the target and removes temporary data. The result says what could not be removed.
 func (c *combination) close(ctx context.Context) {
-	err := crash.Guard(func() error { return c.target.Close(ctx) })
-	if left := c.target.Left; left != "" {
-		c.runner.result.Left = append(c.runner.result.Left, left)
+	if c.target != nil { // it was opened
+		err := crash.Guard(func() error { return c.target.Close(ctx) })
+		if left := c.target.Left; left != "" {
+			c.runner.result.Left = append(c.runner.result.Left, left)
+		}
+		c.runner.addSchema(c.target.Schema)
+		c.notDone(ctx, "close", err)
 	}
-	c.runner.addSchema(c.target.Schema)
-	c.notDone(ctx, "close", err)
+	if c.runner.data.temporary {
+		if err := os.RemoveAll(c.dir); err != nil {
+			c.runner.result.Left = append(c.runner.result.Left, fmt.Sprintf("temporary data could not be removed: %v", err))
+		}
+	}
 }
 
 // audit compares the store with the ledger.
@@ -294,20 +282,12 @@ func (c *combination) rest(ctx context.Context, p *workloads.Phase) (err error) 
 // A process that becomes warm along the points would look like a figure that falls.
 const firstWarmup = 10
 
-// warmLong lengthens a warm-up if it is the first of its kind.
-func (r *runner) warmLong(of string, p *workloads.Phase) {
-	if r.warm[of] {
-		return
-	}
-	r.warm[of] = true
-	p.Duration, p.Operations = firstWarmup*p.Duration, firstWarmup*p.Operations
-}
-
 // mixed executes a warm-up or a measured phase.
 func (c *combination) mixed(ctx context.Context, p *workloads.Phase) error {
 	drawn := c.at.workload.OfTrial(*p, c.trial)
-	if p.Kind == workloads.Warmup && c.at.number > 0 {
-		c.runner.warmLong(c.model.Name+" on "+c.engine.Name, &drawn)
+	if of := c.model.Name + " on " + c.engine.Name; p.Kind == workloads.Warmup && c.at.number > 0 && !c.runner.warm[of] {
+		c.runner.warm[of] = true
+		drawn.Duration, drawn.Operations = firstWarmup*drawn.Duration, firstWarmup*drawn.Operations
 	}
 	spec := c.spec(&drawn)
 	c.cell = spec.Cell
@@ -371,4 +351,82 @@ func (c *combination) broken(ctx context.Context, messages int) (all []results.I
 		err = errors.Join(err, os.RemoveAll(config.Dir))
 	}()
 	return interrupt.All(ctx, t, messages)
+}
+
+// key names the cell of a phase.
+func (c *combination) key(phase string) results.Key {
+	return results.Key{
+		Model: c.model.Name, Engine: c.engine.Name, Phase: phase, Point: c.at.value, Trial: c.trial,
+		Segment: max(1, c.runner.config.Segment.Index),
+	}
+}
+
+// blank is the cell of a phase before anything is known.
+func (c *combination) blank(p *workloads.Phase) *results.Cell {
+	cell := &results.Cell{
+		Key: c.key(p.Name), Kind: p.Kind.String(), Arrivals: "none", Ops: map[string]results.Op{},
+		Evidence:   &results.Evidence{Settled: c.settled, Warm: c.warm},
+		Durability: c.runner.config.EngineOptions.Durability.String(),
+	}
+	if c.target != nil { // else what was requested
+		cell.Durability = c.target.Caps.Durability.String()
+	}
+	now := time.Now()
+	cell.SetTime(now, now)
+	if p.Runs() {
+		cell.Arrivals, cell.Clients, cell.Rate = p.Arrivals.String(), p.Clients, p.Rate.PerSecond()
+	}
+	return cell
+}
+
+// add judges the cell of the phase under way and adds it to the result, with why the phase could not be executed to
+// its end. An error after the run was interrupted is no failure.
+func (c *combination) add(ctx context.Context, p *workloads.Phase, err error) {
+	if isFailure(ctx, err) {
+		c.corrupt(err)
+		if stack(err) != "" && c.target != nil {
+			c.target.Broken()
+		}
+		if c.cell == nil {
+			c.cell = c.blank(p)
+		}
+		c.cell.Error, c.cell.Stack = err.Error(), stack(err)
+	}
+	if r := c.runner.result; c.cell != nil {
+		judge.Apply(c.cell, r.Objectives)
+		r.Cells = append(r.Cells, *c.cell)
+		c.cell = nil
+	}
+}
+
+// notOffered executes nothing of a phase whose population the model cannot hold, and says so in its cell.
+func (c *combination) notOffered(_ context.Context, p *workloads.Phase) error {
+	c.cell = c.blank(p)
+	c.cell.Evidence.NotOffered = c.target.NotOffered
+	for op := range p.Mix {
+		if p.Mix.Has(workloads.Op(op)) {
+			c.cell.Ops[p.Patterns.Name(workloads.Op(op))] = results.Op{Support: results.NotOffered}
+		}
+	}
+	return nil
+}
+
+// trialName is the same in all segments.
+func (c *combination) trialName() string { return fmt.Sprintf("%s %d", c.model.Name, c.trial) }
+
+// together waits until all segments have come to this point of the combination. One that was interrupted does not come.
+func (c *combination) together(ctx context.Context, point string) error {
+	if c.segments == nil || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return c.segments.Barrier(ctx, point)
+}
+
+// giveUp notifies the other segments that this one cannot go on. That ends the run of all: what they have measured
+// until then is no whole run.
+func (c *combination) giveUp(ctx context.Context, why error) {
+	if c.segments != nil {
+		c.runner.gaveUp = true
+		_ = c.segments.Fail(ctx, why) // the reason is in the results of this segment
+	}
 }

@@ -66,9 +66,6 @@ func Temporary() (*Folder, error) {
 
 // Keep takes the mark off, if it is still there, so that no process removes the folder.
 func (f *Folder) Keep() error {
-	if f.lock == nil {
-		return nil
-	}
 	if err := os.Remove(filepath.Join(f.Path, Mark)); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -59,7 +59,7 @@ func Run(
 	}
 	result, err := run.Run(ctx, run.Config{
 		Workload: w, Models: []models.Model{m}, Engines: []drivers.Engine{e},
-		Workers: 1, Hooks: run.Hooks{Progress: progress},
+		Workers: 1, Progress: progress,
 	})
 	if err != nil {
 		return nil, err

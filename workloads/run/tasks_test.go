@@ -64,7 +64,7 @@ func loads(r *results.Run) (all []string) {
 // A sweep whose load was interrupted goes on with it: the data set is completed, and those of the points before are used
 // again.
 func TestSweepGoesOn(t *testing.T) {
-	c := sweptConfig(t)
+	c := sweptConfig(t, "")
 	c.Models, c.DataDir, c.Workers, c.Audit = c.Models[:1], t.TempDir()+"/data", 1, AuditAfter
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -92,7 +92,7 @@ func TestSweepGoesOn(t *testing.T) {
 
 // A point that cannot be executed leaves the others as they are.
 func TestSweepWithoutAPoint(t *testing.T) {
-	c := sweptConfig(t)
+	c := sweptConfig(t, "")
 	c.Models, c.Workers = c.Models[:1], 1
 	failed := false
 	c.breaks(func(n uint64) error {
@@ -121,7 +121,7 @@ func TestSweepOfPopulation(t *testing.T) {
 		"population.folders=1,2": "1: 8, 2: 16",
 		"mail.body=1KB,2KB":      "1KB: 8, 2KB: 8",
 	} {
-		c := sweptConfig(t)
+		c := sweptConfig(t, "")
 		c.Models = c.Models[:1]
 		path, values, _ := strings.Cut(sweep, "=")
 		var err error
@@ -143,7 +143,7 @@ func TestSweepOfPopulation(t *testing.T) {
 
 // A phase that changes the size by much is reported, at its point only.
 func TestSweepOfAnotherSize(t *testing.T) {
-	c := sweptConfig(t)
+	c := sweptConfig(t, "")
 	c.Models = c.Models[:1]
 	var err error
 	if c.Workload, err = workloads.Parse("sweep.yaml", c.Workload.Source, "phases.measure.mix={deliver: 1}", "phases.measure.operations=5", "sweep={population.messages: [10, 40]}"); err != nil {
@@ -165,7 +165,7 @@ func TestSweepOfAnotherSize(t *testing.T) {
 
 // The disk must have room for what a sweep adds: all points if they are kept, but not what is there already.
 func TestSweepDisk(t *testing.T) {
-	c := sweptConfig(t)
+	c := sweptConfig(t, "")
 	c.Models, c.DataDir = c.Models[:1], t.TempDir()+"/data"
 	need := func(set ...string) float64 {
 		one := c
