@@ -232,9 +232,7 @@ func (s *Segments) Fail(ctx context.Context, why error) error {
 // await waits until the first so many segments have come to a point, and returns the marks there. One that has come to
 // the other point is not waited for, and if that is failedPoint, the wait ends. The error is ErrGone if some do not
 // come.
-func (s *Segments) await(
-	ctx context.Context, point string, first int, other string,
-) (there map[int]mark, err error) {
+func (s *Segments) await(ctx context.Context, point string, first int, other string) (there map[int]mark, err error) {
 	err = s.until(ctx, func(late bool) (string, error) {
 		ended, err := s.marks(ctx, other)
 		if err != nil {

@@ -72,13 +72,13 @@ func (c *combination) search(ctx context.Context, p *workloads.Phase) (err error
 		return nil
 	}
 	r, f := c.runner, c.runner.config.FindMax
-	s := &maxSearch{on: c, phase: p, began: time.Now(), messages: c.target.Live.Messages(), Search: &results.Search{
+	r.result.Searches = append(r.result.Searches, results.Search{
 		Key: c.key(p.Name), Arrivals: p.Arrivals.String(), Objectives: r.result.Objectives,
 		Default: len(r.config.Workload.Expect) == 0, Max: f.Max, Precision: f.Precision, Steps: []results.SearchStep{},
-	}}
-	s.begin(f)
-	r.result.Searches = append(r.result.Searches, *s.Search)
+	})
+	s := &maxSearch{on: c, phase: p, began: time.Now(), messages: c.target.Live.Messages()}
 	s.Search = &r.result.Searches[len(r.result.Searches)-1]
+	s.begin(f)
 	for rate, more := search.Next(s.Search); more; rate, more = search.Next(s.Search) {
 		var step results.SearchStep
 		err = crash.Guard(func() (err error) { step, err = s.step(ctx, rate); return err })

@@ -247,10 +247,9 @@ func (c *Config) estimate(at *point, has int) *Estimate {
 			one.Operations = float64(max(0, e.Messages-has))
 			e.loaded = one.Operations * size
 			one.Seconds = one.Operations * max(1.0/loadMessages, size/loadBytes)
+		case p.Kind == workloads.Measure && c.FindMax != nil && !searched(p):
+			continue
 		case p.Kind == workloads.Measure && c.FindMax != nil:
-			if !searched(p) {
-				continue
-			}
 			one.Seconds = searchSeconds
 			e.delivered += searchSeconds * min(closedEach, c.FindMax.Max) * stored(w, p, size)
 		case p.Runs():
@@ -282,12 +281,9 @@ func stored(w *workloads.Workload, p *workloads.Phase, size float64) float64 {
 	var deliveries, bytes float64
 	for i := range streams {
 		n, how := streams[i].PerSecond()[workloads.Deliver], &streams[i].How[workloads.Deliver]
-		one, to := size, w.Mail.Recipients
+		one, to := size, cmp.Or(how.Recipients, w.Mail.Recipients)
 		if how.Size != nil {
 			one = how.Size.Mean()
-		}
-		if how.Recipients != nil {
-			to = how.Recipients
 		}
 		if !w.Population.Shared { // else it is one message, whoever receives it
 			one *= to.Mean()
@@ -339,18 +335,14 @@ func (at *point) forecast(ctx context.Context, m models.Model, engine drivers.En
 	if err != nil {
 		return nil, nil // the engine does not run the schema, and the run will say so
 	}
-	var p *forecast.Population
-	if !forecast.Own(s) {
-		if at.population == nil { // it is the same for all models
-			if at.population, err = population.Of(ctx, at.workload, at.source, sampled); err != nil {
-				return nil, err
-			}
+	if !forecast.Own(s) && at.population == nil { // it is the same for all models
+		if at.population, err = population.Of(ctx, at.workload, at.source, sampled); err != nil {
+			return nil, err
 		}
-		p = at.population
 	}
-	f, err := forecast.Make(s, p, files)
+	f, err := forecast.Make(s, at.population, files)
 	if err != nil {
 		return nil, nil // a model outside of this repository may not say what its rows are
 	}
-	return f.Report(p, 1, []float64{0}), nil
+	return f.Report(at.population, 1, []float64{0}), nil
 }

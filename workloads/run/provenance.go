@@ -17,6 +17,7 @@ import (
 	"github.com/shirou/gopsutil/v4/mem"
 
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/plan"
 	"github.com/mailbench/mailbench/workloads/replay"
 	"github.com/mailbench/mailbench/workloads/results"
@@ -106,13 +107,10 @@ func (r *runner) addSchema(s *schemas.Schema) {
 		Model: s.Name, Text: string(s.Source), SHA256: subject.Digest(s.Source), Parameters: s.Values(),
 		Words: map[string]string{},
 	}
-	var swept []string
-	if sweep := r.config.Workload.Sweep; sweep != nil {
-		swept = sweep.Paths
-	}
+	sweep := cmp.Or(r.config.Workload.Sweep, &workloads.Sweep{})
 	for _, q := range s.Parameters {
 		own, ofBase := "models."+s.Name+"."+q.Name, "models."+schemas.BaseOf(s.Name)+"."+q.Name
-		if slices.Contains(swept, own) || slices.Contains(swept, ofBase) || len(q.Words) > 0 {
+		if slices.Contains(sweep.Paths, own) || slices.Contains(sweep.Paths, ofBase) || len(q.Words) > 0 {
 			delete(schema.Parameters, q.Name)
 		}
 		if len(q.Words) > 0 {

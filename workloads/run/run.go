@@ -44,7 +44,19 @@ import (
 // be read. With a result, the error is that of the latency log, which is cut off there.
 func Run(ctx context.Context, c Config) (result *results.Run, err error) {
 	r := runner{config: &c, warm: map[string]bool{}}
-	defer func() { err = errors.Join(err, r.close(result)) }()
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	if r.data, err = openDataDir(c.DataDir); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if left := r.data.close(); left != nil && result != nil {
+			result.Left = append(result.Left, fmt.Sprintf("data folder %s: %v", r.data.path, left))
+		} else {
+			err = errors.Join(err, left)
+		}
+	}()
 	defer drive.EndRun()
 	if err := r.begin(ctx); err != nil {
 		return nil, err
@@ -84,16 +96,10 @@ func Run(ctx context.Context, c Config) (result *results.Run, err error) {
 	return r.result, r.flushLog()
 }
 
-// begin checks that the run can be executed, before anything is loaded: its plan, its disks and memory, its engines
+// begin checks that the run can be executed, before anything is loaded: its plan, its disk and memory, its engines
 // and its other segments.
 func (r *runner) begin(ctx context.Context) (err error) {
 	c := r.config
-	if err = c.Check(); err != nil {
-		return err
-	}
-	if r.data, err = openDataDir(c.DataDir); err != nil {
-		return err
-	}
 	if r.points, err = c.points(ctx); err != nil {
 		return err
 	}
@@ -134,19 +140,6 @@ func (r *runner) begin(ctx context.Context) (err error) {
 		}
 	}
 	return r.meet(ctx)
-}
-
-// close releases the data folder. If there is a result, that says what could not be released.
-func (r *runner) close(result *results.Run) error {
-	if r.data == nil {
-		return nil
-	}
-	err := r.data.close()
-	if result != nil && err != nil {
-		result.Left = append(result.Left, fmt.Sprintf("data folder %s: %v", r.data.path, err))
-		return nil
-	}
-	return err
 }
 
 // fits refuses a population that does not fit into three quarters of the machine's memory
@@ -203,7 +196,7 @@ type runner struct {
 	tasks  []task
 	log    *latency.Log // if it has an error, the run goes on without it
 	result *results.Run
-	// When the run began.
+
 	started  time.Time
 	at       Progress                  // the combination under way
 	segments map[string]*meet.Segments // segments that load an engine together, by engine
@@ -278,7 +271,6 @@ func (r *runner) closeSegments() error {
 	for _, s := range r.segments {
 		errs = append(errs, s.Close())
 	}
-	r.segments = nil
 	return errors.Join(errs...)
 }
 

@@ -39,9 +39,9 @@ type combination struct {
 	cold    bool          // the phases that follow begin with cold caches
 }
 
-// run executes the task: it opens the store, or wakes the one that the trial before has left, executes the phases unless
-// the run only audits, and audits. The result has everything that was measured, whatever happens. It returns true if it
-// leaves the store asleep to the next trial.
+// run executes the task: it opens the store, or wakes the one that the trial before has left, executes the phases
+// unless the run only audits, and audits. The result has everything that was measured, whatever happens. It returns
+// true if it leaves the store asleep to the next trial.
 func (c *combination) run(ctx context.Context) (open bool) {
 	only := c.runner.config.Audit == AuditOnly
 	if only && !c.left() {
@@ -223,11 +223,10 @@ func (c *combination) notDone(ctx context.Context, name string, err error) {
 	if !isFailure(ctx, err) {
 		return
 	}
-	step := workloads.Phase{Name: name}
-	c.cell = c.blank(&step)
+	c.cell = c.blank(&workloads.Phase{Name: name})
 	c.cell.Kind, c.cell.Evidence = results.KindStep, nil
 	c.cell.Error, c.cell.Stack = err.Error(), stack(err)
-	c.add(ctx, &step, nil)
+	c.add(ctx, nil, nil)
 }
 
 // load makes the data set, or uses the one that is there. An interrupted load is completed.

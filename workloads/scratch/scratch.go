@@ -39,11 +39,10 @@ func Claim(path string) (*Folder, error) {
 	if errors.Is(err, private.ErrLocked) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	f := &Folder{Path: path}
+	f := &Folder{path, lock}
 	if err != nil {
 		return f, nil
 	}
-	f.lock = lock
 	if err := private.WriteFile(filepath.Join(path, Mark),
 		[]byte("mailbench removes this folder when its run ends.\n")); err != nil {
 		return nil, errors.Join(fmt.Errorf("mark %s: %w", path, err), lock.Close())

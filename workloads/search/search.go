@@ -117,10 +117,7 @@ func Next(s *results.Search) (rate float64, ok bool) {
 // precision is the width to which the bracket is halved, as a share of the rate. It is no less
 // than what chance changes in arrivals and service times of that many operations.
 func precision(s *results.Search, low *tally) float64 {
-	operations := int64(1)
-	if o := low.last().Cell.Offered; o != nil {
-		operations = max(1, o.Due)
-	}
+	operations := max(1, cmp.Or(low.last().Cell.Offered, &results.Offered{}).Due)
 	return max(s.Precision, 2/math.Sqrt(float64(operations)))
 }
 

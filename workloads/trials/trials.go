@@ -105,8 +105,8 @@ func (r *Row) Cost() (s results.StoreCost) {
 		best.Add(o)
 	}
 	if best.Store.RowsScanned != nil {
-		examined := r.Median(func(o *results.Op) float64 { return o.Store.Of(results.Examined) })
-		s.RowsScanned, s.Traced = &examined, best.Store.Traced
+		s.RowsScanned = new(r.Median(func(o *results.Op) float64 { return o.Store.Of(results.Examined) }))
+		s.Traced = best.Store.Traced
 	}
 	return s
 }
@@ -146,27 +146,22 @@ const (
 
 // Value is a figure of an operation of the column. Of a time, trials whose verdict is not ok are left out.
 func (cs Column) Value(op string, f results.Figure) Value {
-	if f.Counted() {
-		return cs.counted(op, f)
-	}
-	var times []float64
-	for _, c := range cs {
-		if o, ok := c.Ops[op]; ok && c.Verdict == results.OK && o.Enough(f.Percentile()) {
-			times = append(times, o.Scheduled().At(f.Percentile()))
+	if !f.Counted() {
+		var times []float64
+		for _, c := range cs {
+			if o, ok := c.Ops[op]; ok && c.Verdict == results.OK && o.Enough(f.Percentile()) {
+				times = append(times, o.Scheduled().At(f.Percentile()))
+			}
 		}
+		v := of(times)
+		switch {
+		case v.Trials == 1:
+			v.Low, v.High = 0, math.Inf(1)
+		case v.Trials < knownTrials:
+			v.Low, v.High = v.Low/knownFactor, v.High*knownFactor
+		}
+		return v
 	}
-	v := of(times)
-	switch {
-	case v.Trials == 1:
-		v.Low, v.High = 0, math.Inf(1)
-	case v.Trials < knownTrials:
-		v.Low, v.High = v.Low/knownFactor, v.High*knownFactor
-	}
-	return v
-}
-
-// counted is a counter of an operation of the column.
-func (cs Column) counted(op string, f results.Figure) Value {
 	var means []float64
 	var squares, all float64
 	for _, o := range cs.Row(op).Ops {
@@ -212,20 +207,18 @@ func Differs(a, b *Value) bool { return a.High < b.Low || b.High < a.Low }
 // Same reports whether a difference of more than sameMost between two values is excluded.
 func Same(a, b *Value) bool { return max(a.High, b.High) <= (1+sameMost)*min(a.Low, b.Low) }
 
-// growthFigures are the figures that are fitted, in the order in which they are shown.
-var growthFigures = []results.Figure{results.P50, results.Examined, results.Requests, results.Rows, results.Bytes}
-
-// Growths are how the figures of the run's measured phases grow over its sweep. A run without a
-// sweep has none. They follow from the cells and the sweep's points.
+// Growths are how the figures of the run's measured phases grow over its sweep, in the order in which they are shown. A
+// run without a sweep has none. They follow from the cells and the sweep's points.
 func Growths(r *results.Run) []results.Growth {
 	if r.Sweep == nil {
 		return nil
 	}
 	var all []results.Growth
+	figures := []results.Figure{results.P50, results.Examined, results.Requests, results.Rows, results.Bytes}
 	swept := r.Select(func(c *results.Cell) bool { return c.Measured() && c.Point != "" })
 	for _, cells := range results.Grouped(swept, func(c *results.Cell) string { return c.Phase }) {
 		for _, op := range results.OpsOf(cells) {
-			for _, f := range growthFigures {
+			for _, f := range figures {
 				for _, cs := range Columns(cells) {
 					if g, ok := growthOf(r, cs, op, f); ok {
 						all = append(all, g)
