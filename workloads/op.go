@@ -91,14 +91,12 @@ func (p Patterns) Op(name string) (Op, bool) {
 	return Op(p.Ops() - len(p.Names()) + max(0, i)), i >= 0 // they are the last of all operations
 }
 
-// changing are the operations that change what is stored.
 const changing = 1<<Deliver | 1<<Flag | 1<<Label | 1<<Move | 1<<Delete | 1<<Restore | 1<<Purge | 1<<Recount |
 	1<<Subscribe | 1<<Expunge | 1<<CreateUser | 1<<Join | 1<<Leave
 
 // Changes reports whether the operation changes what is stored.
 func (o Op) Changes() bool { return int(o) < NumOps && changing>>o&1 == 1 }
 
-// ofAccount are the operations that work on an account as a whole.
 const ofAccount = 1<<Folders | 1<<Login | 1<<Purge | 1<<Recount | 1<<Subscriptions | 1<<AllMail | 1<<Totals |
 	1<<CreateUser | 1<<Nested
 

@@ -118,12 +118,9 @@ func (d *decoder) set(n *yaml.Node, path []string, at strict.Pos, v *yaml.Node) 
 		}
 		for _, body := range d.phasesOf(n, key) {
 			for _, other := range instead[rest[0]] {
-				i := strict.Find(body, other)
-				if i < 0 || len(rest) > 1 {
-					continue
-				}
 				// That of another override stays, and is an error; but the last rate is that of all engines.
-				if other == "remote_rate" || d.Origins[body.Content[i+1]] == "" {
+				if i := strict.Find(body, other); i >= 0 && len(rest) == 1 &&
+					(other == "remote_rate" || d.Origins[body.Content[i+1]] == "") {
 					body.Content = slices.Delete(body.Content, i, i+2)
 				}
 			}
@@ -165,10 +162,7 @@ func (d *decoder) phasesOf(list, of *yaml.Node) []*yaml.Node {
 			continue
 		}
 		kind, body := item.Content[0].Value, item.Content[1]
-		name := kind
-		if i := strict.Find(body, "name"); i >= 0 {
-			name = body.Content[i+1].Value
-		}
+		name := nameOf(body, kind)
 		known = append(known, kind, name)
 		switch of.Value {
 		case name:
@@ -184,6 +178,14 @@ func (d *decoder) phasesOf(list, of *yaml.Node) []*yaml.Node {
 		d.Unknown(of, "phase", of.Value, "in phases", slices.Compact(known))
 	}
 	return named
+}
+
+// nameOf is the name that a phase or stream gives itself, or the other one.
+func nameOf(n *yaml.Node, other string) string {
+	if i := strict.Find(n, "name"); i >= 0 {
+		return n.Content[i+1].Value
+	}
+	return other
 }
 
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,47}$`)

@@ -58,9 +58,8 @@ func (d *decoder) phase(n *yaml.Node) *yaml.Node {
 		d.Unknown(key, "phase", key.Value, "in phases", phaseNames[:])
 		return nil
 	}
-	p := Phase{Kind: PhaseKind(i), Name: key.Value, Patterns: d.w.Patterns, Number: len(d.w.Phases), Messages: 5}
-	if i := strict.Find(value, "name"); i >= 0 {
-		p.Name = value.Content[i+1].Value
+	p := Phase{
+		Kind: PhaseKind(i), Name: nameOf(value, key.Value), Patterns: d.w.Patterns, Number: len(d.w.Phases), Messages: 5,
 	}
 	d.base = &d.w.Keys
 	where := "phase " + p.Name
@@ -185,11 +184,8 @@ func (d *decoder) streams(p *Phase, n *yaml.Node, where string) {
 	named := map[string]bool{}
 	for i, item := range n.Content {
 		one := Phase{
-			Kind: Measure, Name: strconv.Itoa(i + 1), Duration: p.Duration, Operations: p.Operations, Keys: p.Keys,
-			Timeout: p.Timeout, Stream: i, Patterns: p.Patterns,
-		}
-		if i := strict.Find(item, "name"); i >= 0 {
-			one.Name = item.Content[i+1].Value
+			Kind: Measure, Name: nameOf(item, strconv.Itoa(i+1)), Duration: p.Duration, Operations: p.Operations,
+			Keys: p.Keys, Timeout: p.Timeout, Stream: i, Patterns: p.Patterns,
 		}
 		d.base = cmp.Or(p.Keys, &d.w.Keys)
 		what := "stream " + one.Name + " of " + where

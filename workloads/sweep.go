@@ -35,10 +35,9 @@ func (s *Sweep) Grows() bool {
 	return len(s.Paths) == 1 && strings.HasPrefix(s.Paths[0], "population.")
 }
 
-// sweep reads the section sweep. Each point is the workload with one more override for each key, and is checked like
-// any other.
+// sweep reads the section sweep of a workload without faults. Each point is the workload with one more override for
+// each key, and is checked like any other.
 func (d *decoder) sweep(n *yaml.Node, src []byte, overrides []string) {
-	faults := len(d.Errs)
 	keys := d.leaves(n, "")
 	s := &Sweep{}
 	for i := range keys {
@@ -57,13 +56,13 @@ func (d *decoder) sweep(n *yaml.Node, src []byte, overrides []string) {
 				"a value of sweep.%s must be a number above 0, with its unit if it has one (1000, 10KB, 5s, 200/s), found %s",
 				k.Name, strict.Found(v))
 		}
-		if first := len(keys[0].Value.Content); len(values) != first && len(d.Errs) == faults {
+		if first := len(keys[0].Value.Content); len(values) != first && len(d.Errs) == 0 {
 			d.Fail(k.Key, "sweep.%s has %d values and sweep.%s %d; keys that change together have as many each",
 				keys[0].Name, first, k.Name, len(values))
 		}
 		s.Paths = append(s.Paths, k.Name)
 	}
-	if len(d.Errs) > faults || len(keys) == 0 {
+	if len(d.Errs) > 0 || len(keys) == 0 {
 		return
 	}
 	for i, v := range keys[0].Value.Content {
