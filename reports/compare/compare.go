@@ -71,7 +71,7 @@ type Cell struct {
 	Figures   []Figure `json:"figures"`
 
 	trials []trial            // those of the base first, each side in the order in which they began
-	shares map[string]float64 // the load by operation: of those that all trials have often enough for a p50
+	shares map[string]float64 // how often each operation ran that all trials have often enough for a p50
 	broken bool               // Why is a fault of the new build only
 	turns  bool               // the sides took turns: both see the same changes of the machine
 	same   bool               // both sides have trials of the same numbers, which draw the same operations

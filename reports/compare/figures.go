@@ -41,15 +41,15 @@ func (m *Measure) Worse(before, after float64) bool { return after > before != m
 var measures = []*Measure{
 	{Name: "typical", Limit: 0.05, load: true, Text: words.Duration, time: func(c *Cell, t *trial, _ *results.Op) float64 {
 		// The p50 of each operation, weighted by its share, as in package ranking.
-		sum := 0.0
+		sum, all := 0.0, 0.0
 		for _, op := range slices.Sorted(maps.Keys(c.shares)) { // the last digit of a sum depends on its order
 			one := t.cell.Ops[op]
 			if !one.Enough(0.5) {
 				return math.NaN()
 			}
-			sum += c.shares[op] * one.Scheduled().At(0.5)
+			sum, all = sum+c.shares[op]*one.Scheduled().At(0.5), all+c.shares[op]
 		}
-		return sum
+		return sum / all
 	}},
 	{Name: "p50", Limit: 0.05, Text: words.Duration, time: percentile(0.5)},
 	{Name: "p99", Limit: 0.10, Text: words.Duration, time: percentile(0.99)},

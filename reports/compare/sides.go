@@ -306,7 +306,7 @@ func (c *Cell) series() []*series {
 	for _, t := range c.trials {
 		cells = append(cells, t.cell)
 	}
-	all, sum := []*series{{op: WholeLoad}}, 0.0
+	all := []*series{{op: WholeLoad}}
 	var only [2][]string
 	for _, op := range results.OpsOf(cells) {
 		s, enough := &series{op: op}, true
@@ -320,16 +320,12 @@ func (c *Cell) series() []*series {
 		case base > 0 && fresh > 0:
 			if all = append(all, s); enough {
 				c.shares[op] = float64(base + fresh)
-				sum += c.shares[op]
 			}
 		case base > 0:
 			only[0] = append(only[0], op)
 		case fresh > 0:
 			only[1] = append(only[1], op)
 		}
-	}
-	for op := range c.shares {
-		c.shares[op] /= sum
 	}
 	for side, ops := range only {
 		if len(ops) > 0 {
