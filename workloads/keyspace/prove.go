@@ -44,9 +44,6 @@ func scanned(o *results.Op) float64 {
 	return max(o.Store.RowsRead+o.Store.RowsWritten, *cmp.Or(o.Store.RowsScanned, new(float64)))
 }
 
-// change is how a measurement ends.
-const change = " ({was} → {is}), p50 {first} → {last}"
-
 var (
 	byPart  = &growth{says: "a partition of {table} has {times}× the rows at {more}× the rows" + change, of: scanned, least: 0.5}
 	byRows  = &growth{says: "{op} scans {times}× the rows at {more}× the rows" + change, of: scanned, least: 0.5}
@@ -73,14 +70,12 @@ var shownBy = map[string]*growth{
 }
 
 const (
-	provePhase  = "prove" // the phase that measures the operations of the probes
-	proveFactor = 10      // by so much there are more rows, keys of a call and bytes
-	proveItems  = 10      // keys of a call
-	proveOps    = 50      // how often each operation is measured at each point
+	provePhase  = "prove"                                 // the phase that measures the operations of the probes
+	proveFactor = 10                                      // by so much there are more rows, keys of a call and bytes
+	proveItems  = 10                                      // keys of a call
+	proveOps    = 50                                      // how often each operation is measured at each point
+	change      = " ({was} → {is}), p50 {first} → {last}" // how a measurement ends
 )
-
-// proveSize is how many elements a collection has, and how many bytes another column, at few rows.
-var proveSize = map[bool]int{true: 10, false: 200}
 
 // probesOf are the findings of lint that a run of the keyspace can show, or of which it cannot be said why not.
 func (k *Keyspace) probesOf(report *lint.Report) (all []probe) {
@@ -164,7 +159,8 @@ func (k *Keyspace) ProofWorkload(rows string) (string, error) {
 			values[t.Name] = one
 		}
 		for _, c := range p.sized {
-			grow["values."+t.Name+"."+c.Name+".size"] = proveSize[c.Type.Collection()]
+			// elements of a collection and bytes of another column, at few rows
+			grow["values."+t.Name+"."+c.Name+".size"] = map[bool]int{true: 10, false: 200}[c.Type.Collection()]
 		}
 	}
 	phases := ""

@@ -58,12 +58,11 @@ const (
 	defaultSize  = 20
 	elementSize  = 10
 	rowsOfBucket = 100
+	day          = 24 * time.Hour
 )
 
 // epoch is the time of row 0.
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-
-const day = 24 * time.Hour
 
 // shapeOf is the shape of a table, whose types are still those of the file. A bucket is as long as its name says, or a
 // day.

@@ -32,8 +32,8 @@ type Generator struct {
 // NewGenerator returns the source of the workload's generated mail.
 func NewGenerator(w *workloads.Workload) *Generator {
 	// However few users there are, a thousand people write mail.
-	people := random.Keys{Theta: random.DefaultTheta}.Chooser(max(1000, w.Population.Users))
-	return &Generator{mail: w.Mail, seed: w.Seed, senders: people}
+	people := max(1000, w.Population.Users)
+	return &Generator{w.Mail, w.Seed, random.Keys{Theta: random.DefaultTheta}.Chooser(people)}
 }
 
 // Info implements Source.
@@ -80,9 +80,6 @@ func (w *writer) Message(n uint64, date time.Time, m *mail.Message) error {
 	return w.Sized(n, date, 0, m)
 }
 
-// partOverhead is about how many bytes the fields and boundaries of a part take.
-const partOverhead = 160
-
 // Sized implements Sizer. If size is 0, the workload decides. Sized and the functions that
 // it calls draw random numbers in a fixed order.
 func (w *writer) Sized(n uint64, date time.Time, size int, m *mail.Message) error {
@@ -99,6 +96,7 @@ func (w *writer) Sized(n uint64, date time.Time, size int, m *mail.Message) erro
 		files = int(min(max(1, spec.Attachments.Count.Draw(&w.r)), 100))
 	}
 	w.header(sender, n)
+	const partOverhead = 160 // about what the fields and boundaries of a part take
 	file := 0
 	if size > 0 {
 		body, html, files = max(0, size-int(w.raw.size)-partOverhead), false, 0

@@ -226,9 +226,8 @@ func (w *writer) header(sender int, n uint64) {
 		default:
 			b = b.text(",\r\n\t")
 		}
-		var a mail.Address
-		b, a = w.person(b, w.g.senders.Choose(&w.r))
-		w.to = append(w.to, a)
+		w.to = append(w.to, mail.Address{})
+		b, w.to[i] = w.person(b, w.g.senders.Choose(&w.r))
 	}
 	m.To, m.Cc = w.to[:toShown:toShown], w.to[toShown:]
 	subject := &w.pools.subjects[w.r.IntN(len(w.pools.subjects))]

@@ -151,8 +151,7 @@ func (p *part) head() (due time.Duration, ok bool) {
 // closed makes the next operation of a closed loop's client, which o identifies.
 func (s *merged) closed(now time.Duration, o *Operation) bool {
 	s.mu.Lock()
-	f := &s.phase
-	if f.Operations > 0 && s.next >= f.Operations || f.Duration > 0 && now >= f.Duration {
+	if f := &s.phase; f.Operations > 0 && s.next >= f.Operations || f.Duration > 0 && now >= f.Duration {
 		s.mu.Unlock()
 		return false
 	}
