@@ -22,10 +22,8 @@ import (
 // Of is the report of a run: what is wrong first, then the verdict with the latency of the whole load
 // and of each operation, then warnings, and folded all that is known.
 func Of(r *results.Run, by ranking.Metric) *document.Document {
-	v := &run{
-		Run: r, names: NamesIn(r), loads: ranking.Of(r, cmp.Or(by, ranking.Typical)), groups: Groups(r),
-	}
-	v.notices = noticesOf(r, v.names)
+	n := NamesIn(r)
+	v := &run{r, n, ranking.Of(r, cmp.Or(by, ranking.Typical)), Groups(r), noticesOf(r, n)}
 	d := &document.Document{Title: v.title(), Facts: v.facts()}
 	add := func(sections ...document.Section) {
 		for _, s := range sections {
@@ -68,8 +66,8 @@ func (v *run) title() string {
 	if len(engines) == 1 {
 		where = engines[0]
 	}
-	took := words.About(time.Duration(v.Seconds * 1e9))
-	return fmt.Sprintf("%s: %s on %s; %d CPUs; %s", v.Workload.Name, what, where, v.Environment.CPUs, took)
+	return fmt.Sprintf("%s: %s on %s; %d CPUs; %s", v.Workload.Name, what, where, v.Environment.CPUs,
+		words.About(time.Duration(v.Seconds*1e9)))
 }
 
 // facts say what was measured.
@@ -132,9 +130,8 @@ func (v *run) alerts() document.Section {
 		s.Say(document.Bad, "INTERRUPTED", "the results are those up to the interruption.")
 	}
 	for i := range v.Audits {
-		a := &v.Audits[i]
+		a, lead, style := &v.Audits[i], "Verified", document.Plain
 		who := v.names.Of(results.Key{Model: a.Model, Engine: a.Engine, Trial: a.Trial})
-		lead, style := "Verified", document.Plain
 		if a.Point != "" {
 			who += " at " + a.Point
 		}

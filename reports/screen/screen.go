@@ -51,7 +51,7 @@ func (s *Writer) Write(b []byte) (int, error) {
 	for last > 0 && whole-last < utf8.UTFMax && !utf8.RuneStart(text[last]) {
 		last--
 	}
-	if whole > 0 && (!utf8.FullRune(text[last:]) || text[last] == '\r') { // there may be a \n
+	if whole > 0 && (!utf8.FullRune(text[last:]) || text[whole-1] == '\r') { // there may be a \n
 		whole = last
 	}
 	s.rest = append([]byte(nil), text[whole:]...)
