@@ -343,6 +343,9 @@ func TestMarksAreMonotone(t *testing.T) {
 	if want := []bool{true, false, false, false, false}; !slices.Equal(leads[2:], want[2:]) || !leads[0] {
 		t.Errorf("%v", leads)
 	}
+	if leads := Leading([]results.Series{{1, math.NaN()}, {math.NaN(), 1.01}}, true); !leads[0] || leads[1] {
+		t.Errorf("without a trial in common: %v", leads)
+	}
 }
 
 // Only operations that all models support are summed, each as often as in the workload: a model that lacks
@@ -378,6 +381,11 @@ func TestPercentilesOfTheLoad(t *testing.T) {
 		if got := l.Quantile(l.Models[0], p); math.Abs(got/want-1) > 0.01 {
 			t.Errorf("p%v is %v, want %v", 100*p, got, want)
 		}
+	}
+	slow.Quantiles = nil
+	l = one(t, planted(1, steady, map[string]map[string]results.Op{"a": {"list": fast, "open": slow}}), Typical)
+	if got := l.Quantile(l.Models[0], 0.5); !math.IsNaN(got) {
+		t.Errorf("without quantiles of an operation p50 is %v", got)
 	}
 }
 
