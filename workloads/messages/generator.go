@@ -93,7 +93,7 @@ func (w *writer) Sized(n uint64, date time.Time, size int, m *mail.Message) erro
 	html := w.r.Chance(spec.HTML)
 	files := 0
 	if w.r.Chance(spec.Attachments.Share) {
-		files = int(min(max(1, spec.Attachments.Count.Draw(&w.r)), 100))
+		files = int(min(max(1, spec.Attachments.Count.Draw(&w.r)), 100)) // a message has 100 at most
 	}
 	w.header(sender, n)
 	const partOverhead = 160 // about what the fields and boundaries of a part take

@@ -215,7 +215,7 @@ func (w *writer) header(sender int, n uint64) {
 	b = b.text("\r\nFrom: ")
 	b, m.From = w.person(b, sender)
 
-	count := int(min(w.g.mail.Recipients.Draw(&w.r), 100))
+	count := int(min(w.g.mail.Recipients.Draw(&w.r), 100)) // a header names 100 at most
 	toShown := min(count, 3)
 	for i := range count {
 		switch {
