@@ -203,29 +203,23 @@ func up(cmd *cobra.Command, c launch.Config, check bool) error {
 		return err
 	}
 	return show(cmd, listInstance(in), func(w io.Writer, _ int) {
-		was := ""
+		was, how := "", "mailbench run -e "+in.Engine()
 		if len(in.Started) == 0 {
 			was = " was up already"
 		}
-		fmt.Fprintf(w, "%s%s (%s)\n", in, was, connect(in))
-		if l := in.Login(); l != nil {
+		if !in.Usual() {
+			how += " --contact " + in.Contact()[0]
+		}
+		l := in.Login()
+		if l != nil {
+			how += " --set engines.cassandra.tls=true --set engines.cassandra.tls_ca=" + l.Authority
+		} else if shell := in.Shell(); shell != "" {
+			how += "; " + shell
+		}
+		fmt.Fprintf(w, "%s%s (%s)\n", in, was, how)
+		if l != nil {
 			fmt.Fprintf(w, "login: export MAILBENCH_CASSANDRA_USER=%s MAILBENCH_CASSANDRA_PASSWORD_FILE=%s\n",
 				l.User, l.PasswordFile)
 		}
 	})
-}
-
-// connect says what to type to use an engine.
-func connect(in *launch.Instance) string {
-	how := "mailbench run -e " + in.Engine()
-	if !in.Usual() {
-		how += " --contact " + in.Contact()[0]
-	}
-	if l := in.Login(); l != nil {
-		return how + " --set engines.cassandra.tls=true --set engines.cassandra.tls_ca=" + l.Authority
-	}
-	if shell := in.Shell(); shell != "" {
-		how += "; " + shell
-	}
-	return how
 }

@@ -363,18 +363,3 @@ func cleanFolders(cmd *cobra.Command, dir string, all bool) error {
 		return []string{l.Path, words.Size(float64(l.Bytes)), ageOf(l.Since)}
 	})
 }
-
-// tellLeft says in one line that killed runs left something. It ignores errors, because they are
-// no reason to end a run.
-func tellLeft(w io.Writer) {
-	there, err := leftovers(resultsDir)
-	if err != nil || len(there) == 0 {
-		return
-	}
-	var bytes int64
-	for _, l := range there {
-		bytes += l.Bytes
-	}
-	fmt.Fprintf(w, "%s of killed runs (%s): mailbench engine clean embedded --all\n",
-		words.Plural(len(there), "leftover folder"), words.Size(float64(bytes)))
-}

@@ -22,6 +22,7 @@ import (
 	"github.com/mailbench/mailbench/reports/page"
 	"github.com/mailbench/mailbench/reports/ranking"
 	"github.com/mailbench/mailbench/reports/screen"
+	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/judge"
 	"github.com/mailbench/mailbench/workloads/replay"
@@ -151,7 +152,15 @@ func (f *runFlags) measure(cmd *cobra.Command, c *run.Config) error {
 		return err
 	}
 	if !f.quiet {
-		tellLeft(errs)
+		there, _ := leftovers(resultsDir) // an error is no reason to end a run
+		var bytes int64
+		for _, l := range there {
+			bytes += l.Bytes
+		}
+		if len(there) > 0 {
+			fmt.Fprintf(errs, "%s of killed runs (%s): mailbench engine clean embedded --all\n",
+				words.Plural(len(there), "leftover folder"), words.Size(float64(bytes)))
+		}
 	}
 	c.LatencyLog, c.Command = dir.LatencyLog(), append([]string{"mailbench"}, os.Args[1:]...)
 	bar := progress{Bar: screen.NewBar(errs, f.quiet)}

@@ -67,8 +67,17 @@ func (f *lintFlags) run(cmd *cobra.Command, known registry, args []string) (err 
 	if f.format, err = formatOf(cmd, f.format); err != nil {
 		return err
 	}
-	if f.rules {
-		return f.writeRules(cmd.OutOrStdout(), args)
+	if f.rules && f.format != "text" {
+		return usagef("--rules prints text, and no %s", f.format)
+	} else if f.rules {
+		rules := lint.Rules()
+		if len(args) > 0 {
+			if rules, err = pick("rule", args, rules, func(r *lint.Rule) string { return r.ID }); err != nil {
+				return err
+			}
+		}
+		lint.WriteRules(cmd.OutOrStdout(), rules)
+		return screen.Err(cmd.OutOrStdout())
 	}
 	reports, err := f.check(cmd, known, args)
 	if err != nil {
@@ -202,22 +211,6 @@ func (f *lintFlags) read(stderr io.Writer, known registry, args []string) ([]*sc
 	return []*schemas.Schema{r.Schema}, nil
 }
 
-// writeRules prints the rules that are named, or all.
-func (f *lintFlags) writeRules(out io.Writer, names []string) error {
-	rules := lint.Rules()
-	if f.format != "text" {
-		return usagef("--rules prints text, and no %s", f.format)
-	}
-	if len(names) > 0 {
-		var err error
-		if rules, err = pick("rule", names, rules, func(r *lint.Rule) string { return r.ID }); err != nil {
-			return err
-		}
-	}
-	lint.WriteRules(out, rules)
-	return screen.Err(out)
-}
-
 // forecastFlags are the flags of schema forecast as they were given.
 type forecastFlags struct {
 	workloadFlags
@@ -264,7 +257,12 @@ func (f *forecastFlags) run(cmd *cobra.Command, known registry, s *schemas.Schem
 	switch {
 	case forecast.Own(s):
 		f.workloads = nil
-		r, err := f.ofRows(cmd, s, e)
+		for _, flag := range []string{"workload", "set", "mail", "seed", "per-day"} {
+			if cmd.Flags().Changed(flag) {
+				return usagef("--%s: schema %s has no rows of mail; its rows say how many there are (count, per)", flag, s.Name)
+			}
+		}
+		r, _, err := f.report(s, nil, e, schemas.Years("month"))
 		if err != nil {
 			return err
 		}
@@ -292,20 +290,6 @@ func (f *forecastFlags) run(cmd *cobra.Command, known registry, s *schemas.Schem
 	})
 }
 
-// ofRows forecasts a schema whose rows are not mail.
-func (f *forecastFlags) ofRows(cmd *cobra.Command, s *schemas.Schema, e drivers.Engine) (*forecast.Report, error) {
-	engine, err := e.Forecast(s)
-	if err != nil {
-		return nil, usagef("schema %s on %s: %w", s.Name, e.Name, err)
-	}
-	for _, flag := range []string{"workload", "set", "mail", "seed", "per-day"} {
-		if cmd.Flags().Changed(flag) {
-			return nil, usagef("--%s: schema %s has no rows of mail; its rows say how many there are (count, per)", flag, s.Name)
-		}
-	}
-	return f.report(s, nil, e, engine, schemas.Years("month"))
-}
-
 // ofMail forecasts a schema with the mail of a workload.
 func (f *forecastFlags) ofMail(
 	ctx context.Context, known registry, workload string, s *schemas.Schema, e drivers.Engine, mail messages.Source,
@@ -317,10 +301,6 @@ func (f *forecastFlags) ofMail(
 	if s, err = s.With(w.ValuesOf(s.Name)); err != nil {
 		return nil, usage(err)
 	}
-	engine, err := e.Forecast(s)
-	if err != nil {
-		return nil, usagef("schema %s on %s: %w", s.Name, e.Name, err)
-	}
 	if mail == nil {
 		mail = messages.NewGenerator(w)
 	}
@@ -331,7 +311,7 @@ func (f *forecastFlags) ofMail(
 	if f.perDay > 0 && !p.Receives(f.perDay) {
 		return nil, usagef("--per-day %g: the population of workload %s has no messages to begin with", f.perDay, w.Name)
 	}
-	r, err := f.report(s, p, e, engine, 0)
+	r, engine, err := f.report(s, p, e, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -342,13 +322,18 @@ func (f *forecastFlags) ofMail(
 	return r, err
 }
 
-// report is the forecast from the first time on, in years after the start.
+// report is the forecast from the first time on, in years after the start. A schema whose rows are not mail has no
+// population.
 func (f *forecastFlags) report(
-	s *schemas.Schema, p *forecast.Population, e drivers.Engine, engine *forecast.Engine, first float64,
-) (*forecast.Report, error) {
+	s *schemas.Schema, p *forecast.Population, e drivers.Engine, first float64,
+) (*forecast.Report, *forecast.Engine, error) {
+	engine, err := e.Forecast(s)
+	if err != nil {
+		return nil, nil, usagef("schema %s on %s: %w", s.Name, e.Name, err)
+	}
 	made, err := forecast.Make(s, p, engine)
 	if err != nil {
-		return nil, usage(err)
+		return nil, nil, usage(err)
 	}
 	years := []float64{first, 1}
 	if f.years > 1 {
@@ -356,5 +341,5 @@ func (f *forecastFlags) report(
 	}
 	r := made.Report(p, cmp.Or(f.replicas, engine.Space.Replicas), years)
 	r.Engine = e.Name
-	return r, nil
+	return r, engine, nil
 }

@@ -136,7 +136,14 @@ func delays(c *results.Cell, e *results.Evidence) (text string, invalid bool) {
 	}
 	lost := min(1, seconds(e.Hiccups.Total)/max(c.Seconds, 1e-9))
 	stopped := when(lost > 0.1, "its process could not run for %s of the phase", results.Percent(lost))
-	drops := lostDrops(c, e)
+	// After a stop one worker finds all overdue operations. If the store had capacity to spare, the client's own drops
+	// are at least one in as many as there are workers: one worker alone would have executed so many. If they are
+	// fewer, the store could not execute so many, and most would have been dropped without the delay.
+	own, all := e.Delays.Dropped, max(e.Delays.Dropped, c.Offered.Dropped)
+	dropped := share(all, e.Started+all)
+	beyondStore := own*int64(c.Client.Workers) < c.Offered.Dropped
+	drops := when(own >= leastSlower && dropped > lateInvalid && !beyondStore,
+		"up to %s of the operations were dropped because of its delays", results.Percent(dropped))
 	switch {
 	case stopped != "" && !e.InProcess && !e.SameMachine:
 		return "client-bound: " + stopped + "; lower the rate, or " + advice, true
@@ -157,18 +164,6 @@ func delays(c *results.Cell, e *results.Evidence) (text string, invalid bool) {
 		warn = warn || float64(response) > 1.1*float64(max(own, 1)) && response-own >= int64(100*time.Microsecond)
 	}
 	return when(warn, "client delay:%s which latency does not include; %s to see the engine without it", text, advice), false
-}
-
-// lostDrops says that operations were dropped because of the client's delays, if they were.
-func lostDrops(c *results.Cell, e *results.Evidence) string {
-	// After a stop one worker finds all overdue operations. If the store had capacity to spare, the client's own drops
-	// are at least one in as many as there are workers: one worker alone would have executed so many. If they are
-	// fewer, the store could not execute so many, and most would have been dropped without the delay.
-	own, all := e.Delays.Dropped, max(e.Delays.Dropped, c.Offered.Dropped)
-	dropped := share(all, e.Started+all)
-	beyondStore := own*int64(c.Client.Workers) < c.Offered.Dropped
-	return when(own >= leastSlower && dropped > lateInvalid && !beyondStore,
-		"up to %s of the operations were dropped because of its delays", results.Percent(dropped))
 }
 
 func share(n, of int64) float64 { return float64(n) / float64(max(1, of)) }

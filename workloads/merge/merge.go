@@ -247,9 +247,17 @@ func (m *Merged) WriteLog(w io.Writer) error {
 // names what differs.
 func belong(sources []Source) error {
 	first, have := &sources[0], map[int]string{}
+	want := facts(first.Run)
 	for _, s := range sources {
-		i, of := s.Run.Segment.Index, s.Run.Segment.Of
-		d := differences(first.Run, s.Run)
+		i, of, is := s.Run.Segment.Index, s.Run.Segment.Of, facts(s.Run)
+		var d []string
+		for _, what := range slices.Sorted(maps.Keys(want)) {
+			one, _ := json.Marshal(want[what]) // these are plain values
+			other, _ := json.Marshal(is[what])
+			if is[what] != nil && !bytes.Equal(one, other) {
+				d = append(d, fmt.Sprintf("%s (%s and %s)", what, bytes.Trim(one, `"`), bytes.Trim(other, `"`)))
+			}
+		}
 		switch {
 		case len(s.Run.Segments) > 0:
 			return fmt.Errorf("%w: %s is a merged run already", ErrApart, s.Name)
@@ -271,19 +279,6 @@ func belong(sources []Source) error {
 		}
 	}
 	return nil
-}
-
-// differences are the ways in which two runs cannot be segments of one.
-func differences(a, b *results.Run) (found []string) {
-	x, y := facts(a), facts(b)
-	for _, what := range slices.Sorted(maps.Keys(x)) {
-		one, _ := json.Marshal(x[what]) // these are plain values
-		other, _ := json.Marshal(y[what])
-		if y[what] != nil && !bytes.Equal(one, other) {
-			found = append(found, fmt.Sprintf("%s (%s and %s)", what, bytes.Trim(one, `"`), bytes.Trim(other, `"`)))
-		}
-	}
-	return found
 }
 
 // facts are what is the same in all segments of a run, by their names. Contact points may differ: segments may name
