@@ -204,8 +204,8 @@ func Hottest(w *workloads.Workload, c *Census) (user, folder float64) {
 // add up to the workload's. Only the further recipients of a delivery differ: they are users of the same segment. No
 // segment touches another's users.
 type Segment struct {
-	Index int // from 1
-	Of    int
+	Index int `json:"segment,omitempty"` // from 1
+	Of    int `json:"of,omitempty"`
 }
 
 // ParseSegment reads I/N, part I of N. The part job/N has the number of a pod in a Kubernetes Indexed Job: Kubernetes

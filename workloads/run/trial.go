@@ -58,10 +58,11 @@ func (c *combination) run(ctx context.Context) (open bool) {
 	}
 	reused := c.target != nil
 	err := crash.Guard(func() (err error) {
-		if reused {
-			return c.target.Wake()
+		if !reused {
+			c.target, err = subject.Open(ctx, c.targetConfig())
+		} else if s, ok := c.target.Store.(drivers.Sleeper); ok {
+			err = s.Wake()
 		}
-		c.target, err = subject.Open(ctx, c.targetConfig())
 		return err
 	})
 	switch {

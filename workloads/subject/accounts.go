@@ -28,7 +28,7 @@ type Load struct {
 
 // Populate makes the accounts of the population, or finds those of a data set that is there already, with its messages,
 // and finds out which reads and flags the model offers. It returns the load that the data set lacks, or nil.
-func (t *Target) Populate(ctx context.Context) (*Load, error) {
+func (t *Target) Populate(ctx context.Context) (_ *Load, err error) {
 	t.Live = &Live{Accounts: make([]Account, t.Census.Users())}
 	for i := range t.Workload.Phases {
 		mix := &t.Workload.Phases[i].Mix
@@ -40,7 +40,6 @@ func (t *Target) Populate(ctx context.Context) (*Load, error) {
 	d.Messages = int64(t.Census.Messages())
 	var h *ledger.History
 	if t.reused {
-		var err error
 		if h, err = d.history(t.Dir); err != nil {
 			return nil, err
 		}
@@ -74,7 +73,6 @@ func (t *Target) Populate(ctx context.Context) (*Load, error) {
 			return nil, t.Loaded()
 		}
 	}
-	var err error
 	l.Stream, err = t.Census.LoadStream(ctx, has)
 	return l, err
 }
@@ -118,8 +116,12 @@ func (t *Target) completeAccounts(ctx context.Context) error {
 	return g.Wait()
 }
 
+// completeAccount makes an account. In an older data set it logs the user in who has one, and if no account is
+// missing, all of them: a login may read all accounts (james). If the store has neither an account nor room for one, a
+// killed run had only claimed the address: the folders are made one by one. The null engine finds any account once it
+// has one.
 func (t *Target) completeAccount(ctx context.Context, mb models.Mailbox, u int) error {
-	account, joins := &t.Live.Accounts[u], t.Census.Shared() && u > 0
+	account, address, joins := &t.Live.Accounts[u], plan.Address(u), t.Census.Shared() && u > 0
 	var names, own []string
 	for i := range t.Census.FolderCount(u) {
 		names = append(names, plan.FolderName(i))
@@ -127,9 +129,21 @@ func (t *Target) completeAccount(ctx context.Context, mb models.Mailbox, u int) 
 	if !joins {
 		own = names
 	}
-	a, err := t.find(ctx, mb, plan.Address(u), own)
+	a, err := (*models.Account)(nil), models.ErrExists
+	if !t.Dataset.Complete {
+		a, err = mb.CreateUser(ctx, address, own)
+	}
+	if errors.Is(err, models.ErrExists) {
+		if !t.reused && !t.Caps.Discards {
+			return fmt.Errorf("the store contains another dataset already: account %s: %w", address, err)
+		}
+		a, err = mb.Login(ctx, address)
+	}
+	if errors.Is(err, models.ErrNotFound) && !t.Dataset.Complete {
+		a, err = &models.Account{Address: address}, nil
+	}
 	if err != nil {
-		return err
+		return fmt.Errorf("account %s: %w", address, err)
 	}
 	account.Ref = a
 	for i, name := range names {
@@ -154,29 +168,6 @@ func (t *Target) completeAccount(ctx context.Context, mb models.Mailbox, u int) 
 		account.Folders = append(account.Folders, Folder{f, set})
 	}
 	return nil
-}
-
-// find makes an account. In an older data set it logs the user in who has one, and if no account is missing, all of
-// them: a login may read all accounts (james). If the store has neither an account nor room for one, a killed run had
-// only claimed the address: the folders are made one by one. The null engine finds any account once it has one.
-func (t *Target) find(ctx context.Context, mb models.Mailbox, address string, names []string) (*models.Account, error) {
-	a, err := (*models.Account)(nil), models.ErrExists
-	if !t.Dataset.Complete {
-		a, err = mb.CreateUser(ctx, address, names)
-	}
-	if errors.Is(err, models.ErrExists) {
-		if !t.reused && !t.Caps.Discards {
-			return nil, fmt.Errorf("the store contains another dataset already: account %s: %w", address, err)
-		}
-		a, err = mb.Login(ctx, address)
-	}
-	if errors.Is(err, models.ErrNotFound) && !t.Dataset.Complete {
-		a, err = &models.Account{Address: address}, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("account %s: %w", address, err)
-	}
-	return a, nil
 }
 
 // onThisMachine reports whether a node of the engine runs on this machine: it then competes with the generator for

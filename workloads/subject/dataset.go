@@ -23,6 +23,7 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/ledger"
+	"github.com/mailbench/mailbench/workloads/plan"
 	"github.com/mailbench/mailbench/workloads/scratch"
 )
 
@@ -44,11 +45,10 @@ type Dataset struct {
 	Seed     uint64 `json:"seed"`
 	// Parameters are those of the model that the data set was made with.
 	Parameters map[string]int `json:"parameters,omitempty"`
-	Segment    int            `json:"segment,omitempty"` // number of the segment whose users it has; 0: all users
-	Of         int            `json:"of,omitempty"`      // number of segments
-	Began      time.Time      `json:"began"`
-	Complete   bool           `json:"complete"`
-	Messages   int64          `json:"messages"` // that the load delivers; the ledger shows how far it has come
+	plan.Segment
+	Began    time.Time `json:"began"`
+	Complete bool      `json:"complete"`
+	Messages int64     `json:"messages"` // that the load delivers; the ledger shows how far it has come
 	// Records is how many records the ledger had when this was written: it cannot have fewer.
 	Records int64 `json:"records,omitempty"`
 	// Durability of the last run on the data set. With memory, a killed run may have lost data.
@@ -130,7 +130,7 @@ func (d *Dataset) fits(want *Dataset, dir string) error {
 	note(d.Seed != want.Seed, "the seed (it was %d, now %d)", d.Seed, want.Seed)
 	note(!maps.Equal(d.Parameters, want.Parameters), "the parameters of %s", d.Model)
 	note(!d.Complete && d.Messages == 0 && d.Records > 0, "the build of mailbench that began the load")
-	note(d.Segment != want.Segment || d.Of != want.Of, "the segment (it was %s, now %s)", d.segment(), want.segment())
+	note(d.Segment != want.Segment, "the segment (it was %s, now %s)", d.segment(), want.segment())
 	switch {
 	case len(differ) > 0:
 		return fmt.Errorf("the data set in %s cannot be used again: %s differ; %s or name another",
@@ -146,10 +146,10 @@ func (d *Dataset) fits(want *Dataset, dir string) error {
 
 // segment names the segment whose users the data set has.
 func (d *Dataset) segment() string {
-	if d.Of == 0 {
+	if !d.Divides() {
 		return "the whole run"
 	}
-	return fmt.Sprintf("%d of %d", d.Segment, d.Of)
+	return fmt.Sprintf("%d of %d", d.Index, d.Of)
 }
 
 // removal says how to get rid of the data set.
@@ -172,26 +172,18 @@ func Clean(engine, namespace string, contact []string) string {
 	return command
 }
 
-// dataset describes the data set that the workload wants.
-func (t *Target) dataset() *Dataset {
+// openDataset looks at what an earlier run left in the folder, and compares it with what the workload wants.
+func (t *Target) openDataset() error {
 	w := t.Workload
 	m, p := &w.Mail, &w.Population
-	d := &Dataset{
+	want := &Dataset{
 		Model: t.Model.Name, Engine: t.Engine.Name, Workload: w.Name, Seed: w.Seed, Parameters: t.Schema.Values(),
+		Segment: t.Census.Segment,
 		Mail: Digest(fmt.Appendf(nil, "%v %v %v %v %v %v | %v %v %v %v | %s",
 			m.Body, m.HTML, m.Attachments.Share, m.Attachments.Count, m.Attachments.Size, m.Recipients,
 			p.Users, p.Folders, p.Messages, p.Shared, t.Mail.Info().SHA256)),
 		Schema: schemaDigest(t.Schema), Began: time.Now().UTC(), contact: configured(drivers.Options{}, t.Engine, w).Contact,
 	}
-	if s := t.Census.Segment; s.Divides() {
-		d.Segment, d.Of = s.Index, s.Of
-	}
-	return d
-}
-
-// openDataset looks at what an earlier run left in the folder.
-func (t *Target) openDataset() error {
-	want := t.dataset()
 	have, err := ReadDataset(t.Dir)
 	if err != nil {
 		return err

@@ -143,15 +143,12 @@ func (l *Live) Join(f *models.Folder) {
 }
 
 // Leave takes a folder that an account joined last and has not left; nil if there is none.
-func (l *Live) Leave() *models.Folder {
+func (l *Live) Leave() (f *models.Folder) {
 	l.joining.Lock()
 	defer l.joining.Unlock()
-	n := len(l.joined) - 1
-	if n < 0 {
-		return nil
+	if n := len(l.joined) - 1; n >= 0 {
+		f, l.joined = l.joined[n], l.joined[:n]
 	}
-	f := l.joined[n]
-	l.joined = l.joined[:n]
 	return f
 }
 
@@ -253,19 +250,18 @@ func appendLast[T any](list []T, one T, most int) []T {
 
 // BeginRestore takes the message that was deleted last, and holds Purge for reading, unless a purge is
 // under way.
-func (a *Account) BeginRestore() (ledger.Key, bool) {
+func (a *Account) BeginRestore() (k ledger.Key, ok bool) {
 	if !a.Purge.TryRLock() {
-		return ledger.Key{}, false
+		return k, false
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	n := len(a.deleted) - 1
 	if n < 0 {
 		a.Purge.RUnlock()
-		return ledger.Key{}, false
+		return k, false
 	}
-	k := a.deleted[n]
-	a.deleted = a.deleted[:n]
+	k, a.deleted = a.deleted[n], a.deleted[:n]
 	return k, true
 }
 

@@ -117,18 +117,16 @@ func (t *Target) Cool(ctx context.Context) (not string, err error) {
 	if !ok {
 		return t.Engine.Name + " cannot drop its caches", nil
 	}
-	err = s.Cool(ctx)
-	switch {
-	case errors.Is(err, errors.ErrUnsupported):
+	if err = s.Cool(ctx); errors.Is(err, errors.ErrUnsupported) {
 		return err.Error(), nil
-	case err != nil:
-		return "", fmt.Errorf("drop the caches of %s: %w", t.Engine.Name, err)
+	} else if err != nil {
+		err = fmt.Errorf("drop the caches of %s: %w", t.Engine.Name, err)
 	}
-	return "", nil
+	return "", err
 }
 
-// Sleep gives back the memory and the files that the target needs only while phases run. Wake must
-// come before the next phase.
+// Sleep gives back the memory and the files that the target needs only while phases run. A store that
+// is a drivers.Sleeper must wake before the next phase.
 func (t *Target) Sleep() error {
 	var err error
 	if t.Acknowledged != nil {
@@ -138,14 +136,6 @@ func (t *Target) Sleep() error {
 		err = errors.Join(err, s.Sleep())
 	}
 	return err
-}
-
-// Wake ends Sleep.
-func (t *Target) Wake() error {
-	if s, ok := t.Store.(drivers.Sleeper); ok {
-		return s.Wake()
-	}
-	return nil
 }
 
 // Observe returns the engine's state. Values that the engine does not report are negative.
@@ -169,8 +159,7 @@ func (t *Target) Observe() *results.EngineInfo {
 	return &results.EngineInfo{
 		Version: t.Caps.Version, DiskBytes: s.DiskBytes, DiskExcess: s.DiskExcess, LogBytes: s.LogBytes,
 		CacheBytes: s.CacheBytes, CompactionDebt: s.CompactionDebt, WrittenBytes: s.WrittenBytes, ReadBytes: s.ReadBytes,
-		CPU:        int64(drivers.ProcessorTime(t.Processes...)),
-		Tombstones: s.Tombstones, TombstonesRead: s.TombstonesRead,
+		CPU: int64(drivers.ProcessorTime(t.Processes...)), Tombstones: s.Tombstones, TombstonesRead: s.TombstonesRead,
 		Missing: s.Missing, Settings: s.Settings,
 	}
 }
