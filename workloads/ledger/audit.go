@@ -131,6 +131,7 @@ func (a *Auditor) note(format string, args ...any) {
 
 // message implements audit.Reader.Message. It remembers what it has read, and counts failures.
 func (a *Auditor) message(ctx context.Context, f *models.Folder, h models.Handle) error {
+	const unreadMost = 10 // then the audit ends, as each takes its time
 	var got content
 	got.err = a.retry(ctx, func() (err error) {
 		got.digest, err = a.reader.Digester.Stored(ctx, a.Mailbox, f, h)
@@ -204,10 +205,6 @@ func (a *Auditor) retry(ctx context.Context, question func() error) (err error) 
 	}
 	return err
 }
-
-// unreadMost is how many messages may be unreadable before an audit gives up: each
-// takes its time.
-const unreadMost = 10
 
 // judge counts one message as verified or faulty. listed: the folder lists it; opens: it can
 // be opened, which a models.Keeper may also do with a deleted one; whole: its content is what was delivered.

@@ -83,8 +83,8 @@ func FolderName(f int) string {
 // Census is the population drawn from the seed: how many folders each user has
 // and how many messages lie in each before the first operation.
 type Census struct {
+	Shared   bool // all users have one folder in common, which is stored as user 0's
 	seed     uint64
-	shared   bool
 	first    []int32 // index in counts of each user's first folder; len(counts) at the end
 	counts   []int32 // messages of each folder
 	folders  int
@@ -97,7 +97,7 @@ type Census struct {
 // change the others. The error is that of ctx or wraps ErrPopulation.
 func NewCensus(ctx context.Context, w *workloads.Workload) (*Census, error) {
 	p := &w.Population
-	c := &Census{seed: w.Seed, shared: p.Shared, first: make([]int32, 1, p.Users+1)}
+	c := &Census{seed: w.Seed, Shared: p.Shared, first: make([]int32, 1, p.Users+1)}
 	var r random.Rand
 	for u := range p.Users {
 		if ctx.Err() != nil {
@@ -132,12 +132,9 @@ func (c *Census) Bytes() int64 { return int64(c.Folders())*600 + int64(c.Message
 // Users returns how many users there are: 0 to Users()-1.
 func (c *Census) Users() int { return len(c.first) - 1 }
 
-// Shared reports whether all users have one folder in common. It is stored as user 0's.
-func (c *Census) Shared() bool { return c.shared }
-
 // FolderCount returns how many folders the user has.
 func (c *Census) FolderCount(user int) int {
-	if c.shared {
+	if c.Shared {
 		return 1
 	}
 	return int(c.first[user+1] - c.first[user])
@@ -145,7 +142,7 @@ func (c *Census) FolderCount(user int) int {
 
 // FolderMessages returns how many messages the load puts into a folder.
 func (c *Census) FolderMessages(user, folder int) int {
-	if c.shared {
+	if c.Shared {
 		user = 0
 	}
 	return int(c.counts[int(c.first[user])+folder])
@@ -185,7 +182,7 @@ func Hottest(w *workloads.Workload, c *Census) (user, folder float64) {
 		for _, u := range to {
 			all++
 			count(u, -1, &user)
-			if c.shared {
+			if c.Shared {
 				u = 0
 			}
 			if !o.Op.OfAccount() {

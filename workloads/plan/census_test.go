@@ -106,7 +106,7 @@ func TestMoreUsersChangeNoOthers(t *testing.T) {
 
 func TestSharedPopulation(t *testing.T) {
 	c := censusOf(t, bundledForTest(t, "conversation", "population.users=5", "population.messages=10"))
-	if !c.Shared() || c.Users() != 5 || c.Folders() != 1 || c.Messages() != 10 || c.FolderCount(4) != 1 || c.FolderMessages(4, 0) != 10 {
+	if !c.Shared || c.Users() != 5 || c.Folders() != 1 || c.Messages() != 10 || c.FolderCount(4) != 1 || c.FolderMessages(4, 0) != 10 {
 		t.Errorf("%+v", c)
 	}
 	next := loadOf(t, c)

@@ -38,7 +38,7 @@ func Of(ctx context.Context, w *workloads.Workload, mail messages.Source, size i
 		var counts []int32
 		p.Address += float64(len(plan.Address(u)))
 		for f := range c.FolderCount(u) {
-			if c.Shared() && u > 0 {
+			if c.Shared && u > 0 {
 				break // the shared folder counts once, for the first user
 			}
 			counts = append(counts, int32(c.FolderMessages(u, f)))

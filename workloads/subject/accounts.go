@@ -92,10 +92,9 @@ func (t *Target) withMailbox(do func(models.Mailbox) error) error {
 // killed may have left an account without all of its folders. If all users share one folder, it is the inbox of user 0,
 // and the others join.
 func (t *Target) completeAccounts(ctx context.Context) error {
-	if t.Census.Shared() {
-		if err := t.withMailbox(func(mb models.Mailbox) error { return t.completeAccount(ctx, mb, 0) }); err != nil {
-			return err
-		}
+	first := t.Census.FirstUser()
+	if err := t.withMailbox(func(mb models.Mailbox) error { return t.completeAccount(ctx, mb, first) }); err != nil {
+		return err
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	n := min(max(1, t.Workers), t.Census.Users())
@@ -121,7 +120,7 @@ func (t *Target) completeAccounts(ctx context.Context) error {
 // killed run had only claimed the address: the folders are made one by one. The null engine finds any account once it
 // has one.
 func (t *Target) completeAccount(ctx context.Context, mb models.Mailbox, u int) error {
-	account, address, joins := &t.Live.Accounts[u], plan.Address(u), t.Census.Shared() && u > 0
+	account, address, joins := &t.Live.Accounts[u], plan.Address(u), t.Census.Shared && u > 0
 	var names, own []string
 	for i := range t.Census.FolderCount(u) {
 		names = append(names, plan.FolderName(i))

@@ -165,13 +165,11 @@ func (l *Live) After(user int) int {
 // worker runs.
 func (l *Live) Messages() int {
 	n := 0
-	var last *FolderSet // accounts that share a folder have it in common
 	for i := range l.Accounts {
 		for _, f := range l.Accounts[i].Folders {
-			if f.FolderSet != last {
+			if int(f.Place.Account) == i { // else the account shares it
 				n += f.Len()
 			}
-			last = f.FolderSet
 		}
 	}
 	return n

@@ -149,7 +149,20 @@ func (t *Target) bind(ctx context.Context) (err error) {
 	}); err != nil {
 		return fmt.Errorf("bind %s to %s: %w", t.Model.Name, t.Engine.Name, err)
 	}
-	return t.probe(p)
+	return t.withMailbox(func(mb models.Mailbox) error { // what the model lacks
+		for i := range t.Lacks {
+			has := offered[workloads.Op(i)]
+			t.Lacks[i] = i >= workloads.NumOps || has != nil && !has(mb)
+		}
+		for i, name := range t.Workload.Patterns {
+			_, err := p.Get(name)
+			t.Lacks[workloads.NumOps+i] = err != nil
+		}
+		if _, ok := mb.(models.Poster); t.Census.Shared && !ok {
+			t.NotOffered = fmt.Sprintf("%s has no folder that several accounts share", t.Model.Name)
+		}
+		return nil
+	})
 }
 
 // claim writes down which namespace of a shared engine belongs to a new data set, before
@@ -260,24 +273,6 @@ var offered = map[workloads.Op]func(models.Mailbox) bool{
 func is[T any](mb models.Mailbox) bool {
 	_, ok := mb.(T)
 	return ok
-}
-
-// probe finds out what the model lacks, before anything is measured.
-func (t *Target) probe(p *drivers.Prepared) error {
-	return t.withMailbox(func(mb models.Mailbox) error {
-		for i := range t.Lacks {
-			has := offered[workloads.Op(i)]
-			t.Lacks[i] = i >= workloads.NumOps || has != nil && !has(mb)
-		}
-		for i, name := range t.Workload.Patterns {
-			_, err := p.Get(name)
-			t.Lacks[workloads.NumOps+i] = err != nil
-		}
-		if _, ok := mb.(models.Poster); t.Census.Shared() && !ok {
-			t.NotOffered = fmt.Sprintf("%s has no folder that several accounts share", t.Model.Name)
-		}
-		return nil
-	})
 }
 
 // findOffers tries a message that does not exist, to learn which reads and flags of the workload the model offers.
