@@ -99,8 +99,8 @@ func (c *combination) search(ctx context.Context, p *workloads.Phase) (err error
 	case err != nil:
 		s.Unfinished = err.Error()
 	}
-	s.Found = new(search.Found(s.Search))
-	if at := search.Cell(s.Search); at != nil {
+	found, at := search.Found(s.Search)
+	if s.Found = &found; at != nil {
 		c.cell = new(*at)
 	}
 	return err

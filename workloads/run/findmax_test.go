@@ -53,7 +53,7 @@ expect: {p50: <30s}
 	}
 	for i := range saved.Searches {
 		s := &saved.Searches[i]
-		if f := search.Found(s); !reflect.DeepEqual(&f, s.Found) {
+		if f, _ := search.Found(s); !reflect.DeepEqual(&f, s.Found) {
 			t.Errorf("%s judged again: %+v, saved %+v", s.Phase, f, s.Found)
 		}
 		if rate, more := search.Next(s); more {

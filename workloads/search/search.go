@@ -173,8 +173,9 @@ func Judge(c *results.Cell) (results.StepVerdict, string) {
 	return results.StepHeld, ""
 }
 
-// Found is the result of a search.
-func Found(s *results.Search) (f results.SearchResult) {
+// Found is the result of a search, and the cell that represents it: the last measurement at the highest rate that held,
+// else the last at the lowest rate of all; nil if there is none.
+func Found(s *results.Search) (f results.SearchResult, cell *results.Cell) {
 	all := tallies(s.Steps)
 	low, high := bracket(all)
 	_, more := Next(s)
@@ -210,26 +211,15 @@ func Found(s *results.Search) (f results.SearchResult) {
 			words.Amount((f.High-f.Low)/2), perSecond(low.rate), len(low.good), len(low.good)+len(low.bad), at)
 	}
 	if low != nil {
-		if o := low.last().Cell.Offered; o != nil && o.Skipped > 0 {
+		cell = &low.last().Cell
+		if o := cell.Offered; o != nil && o.Skipped > 0 {
 			f.Text += fmt.Sprintf("; the model does not support %s of the operations, and carries out %s of %s",
 				results.Percent(float64(o.Skipped)/float64(max(1, o.Due))), perSecond(o.Achieved), perSecond(low.rate))
 		}
+	} else if len(all) > 0 {
+		cell = &all[0].last().Cell
 	}
-	return f
-}
-
-// Cell is the cell that represents the search: the last measurement at the highest rate that
-// held, else the last at the lowest rate of all. It is nil if there is none.
-func Cell(s *results.Search) *results.Cell {
-	all := tallies(s.Steps)
-	low, _ := bracket(all)
-	switch {
-	case low != nil:
-		return &low.last().Cell
-	case len(all) > 0:
-		return &all[0].last().Cell
-	}
-	return nil
+	return f, cell
 }
 
 func perSecond(rate float64) string { return words.Amount(rate) + "/s" }

@@ -57,7 +57,7 @@ func TestSearch(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := run(c.from, c.most, c.step)
-			f := Found(s)
+			f, _ := Found(s)
 			if f.Limit != c.limit || math.Abs(f.Rate-c.near) > 0.06*c.near || len(s.Steps) > c.steps {
 				t.Errorf("%d steps: %+v, want %s near %g", len(s.Steps), f, c.limit, c.near)
 			}
@@ -67,11 +67,11 @@ func TestSearch(t *testing.T) {
 			if f.Limit != results.LimitStore && strings.Contains(f.Text, "±") {
 				t.Errorf("sold as the store's: %s", f.Text)
 			}
-			if again := Found(s); !reflect.DeepEqual(f, again) {
+			if again, _ := Found(s); !reflect.DeepEqual(f, again) {
 				t.Errorf("judged again: %+v", again)
 			}
 			s.Steps = s.Steps[:len(s.Steps)-1]
-			if f := Found(s); f.Limit != results.LimitUnfinished {
+			if f, _ := Found(s); f.Limit != results.LimitUnfinished {
 				t.Errorf("without its last step: %+v", f)
 			}
 		})
@@ -92,7 +92,7 @@ func TestSearchWithNoise(t *testing.T) {
 			}
 			return v
 		})
-		f := Found(s)
+		f, _ := Found(s)
 		if math.Abs(f.Rate-capacity) < 0.06*capacity {
 			right++
 		}
@@ -166,7 +166,7 @@ func TestSharedMachine(t *testing.T) {
 			cell.Evidence, cell.Client, cell.Seconds = &c.e, &c.info, 10
 			cell.Before, cell.Engines = &results.EngineInfo{CPU: 1}, &results.EngineInfo{CPU: 1 + int64(10e9*c.engine)}
 		}
-		if f := Found(s); f.Limit != c.want {
+		if f, _ := Found(s); f.Limit != c.want {
 			t.Errorf("%+v %+v: %+v", c.e, c.info, f)
 		}
 	}
@@ -178,8 +178,8 @@ func TestMostSteps(t *testing.T) {
 	for n := 0; ; n++ {
 		rate, more := Next(&s)
 		if !more {
-			if n != 3 || Found(&s).Limit == results.LimitUnfinished {
-				t.Errorf("ended after %d steps with %+v", n, Found(&s))
+			if f, _ := Found(&s); n != 3 || f.Limit == results.LimitUnfinished {
+				t.Errorf("ended after %d steps with %+v", n, f)
 			}
 			return
 		}
@@ -191,7 +191,8 @@ func TestMostSteps(t *testing.T) {
 // held at that rate.
 func TestPartly(t *testing.T) {
 	s := run(100, 1e6, limitAt(5000, results.StepBroken))
-	rate, last := Found(s).Rate, -1
+	found, _ := Found(s)
+	rate, last := found.Rate, -1
 	for i := range s.Steps {
 		step := &s.Steps[i]
 		step.Cell = results.Cell{Seconds: float64(i), Offered: &results.Offered{Due: 1000, Skipped: 100, Achieved: 900}}
@@ -200,7 +201,7 @@ func TestPartly(t *testing.T) {
 		}
 	}
 	s.Steps = append(s.Steps, results.SearchStep{Rate: rate, Verdict: results.StepBroken})
-	if f, c := Found(s), Cell(s); !strings.Contains(f.Text, "does not support 10% of the operations, and carries out 900/s of") ||
+	if f, c := Found(s); !strings.Contains(f.Text, "does not support 10% of the operations, and carries out 900/s of") ||
 		c == nil || c.Seconds != float64(last) {
 		t.Errorf("%s; cell %+v, want that of step %d", f.Text, c, last)
 	}

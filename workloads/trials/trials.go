@@ -140,8 +140,6 @@ const (
 	// operations do not show how far off their mean is: then it is known within standard deviations of a single one.
 	knownErrors     = 3
 	knownOperations = 30
-	// sameMost is by which share two values may differ that are called the same.
-	sameMost = 0.1
 )
 
 // Value is a figure of an operation of the column. Of a time, trials whose verdict is not ok are left out.
@@ -200,12 +198,6 @@ func of(values []float64) Value {
 		Trials: len(values), Median: results.Median(values), Low: slices.Min(values), High: slices.Max(values),
 	}
 }
-
-// Differs reports whether two values differ by more than the noise.
-func Differs(a, b *Value) bool { return a.High < b.Low || b.High < a.Low }
-
-// Same reports whether a difference of more than sameMost between two values is excluded.
-func Same(a, b *Value) bool { return max(a.High, b.High) <= (1+sameMost)*min(a.Low, b.Low) }
 
 // Growths are how the figures of the run's measured phases grow over its sweep, in the order in which they are shown. A
 // run without a sweep has none. They follow from the cells and the sweep's points.
