@@ -25,21 +25,6 @@ func newEngine(known registry) *cobra.Command {
 	return c
 }
 
-// engineProcesses are those of the nodes at these addresses, if "engine up" started them in its usual folder on this
-// machine.
-func engineProcesses(engine string, contact []string) (processes []int) {
-	in, err := launch.Open(engine, "")
-	if err != nil || !in.Serves(contact) {
-		return nil
-	}
-	for _, n := range in.Nodes() {
-		if n.Running() {
-			processes = append(processes, n.Process.PID)
-		}
-	}
-	return processes
-}
-
 // openEngine returns the instance of an engine that is in a folder, or in its usual one. If there is none, it says how
 // to start one.
 func openEngine(engine, dir string) (*launch.Instance, error) {

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/launch"
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/metrics"
 	"github.com/mailbench/mailbench/reports/page"
@@ -285,7 +286,17 @@ func (f *runFlags) config(known registry, name string) (*run.Config, error) {
 	if err := f.parseSegment(); err != nil {
 		return nil, err
 	}
-	c.Processes = engineProcesses
+	// These are the processes of nodes at these addresses, if "engine up" started them in its usual folder here.
+	c.Processes = func(engine string, contact []string) (processes []int) {
+		if in, err := launch.Open(engine, ""); err == nil && in.Serves(contact) {
+			for _, n := range in.Nodes() {
+				if n.Running() {
+					processes = append(processes, n.Process.PID)
+				}
+			}
+		}
+		return processes
+	}
 	more, err := contactOverride(c.Engines, f.contact)
 	if err != nil {
 		return nil, err

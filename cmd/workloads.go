@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -27,8 +26,19 @@ func newWorkloads() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			describeWorkload(cmd.OutOrStdout(), w)
-			return nil
+			out := cmd.OutOrStdout()
+			fmt.Fprintf(out, "%s: %s\n", w.Name, w.Doc)
+			if a := w.Answer; len(a.Models) > 0 {
+				fmt.Fprintf(out, "\nIt runs %s, unless -m names others, and reports:\n", strings.Join(a.Models, ", "))
+				for _, s := range a.Says {
+					fmt.Fprintln(out, strings.Join(words.Wrap("  ", s, 2, 80), "\n"))
+				}
+			}
+			_, err = fmt.Fprint(out, "\n"+words.Table([][]string{
+				{"mailbench workloads show " + w.Name + " > mine.yaml", "prints it, to be changed"},
+				{"mailbench run " + w.Name + " --dry-run", "prints operations, time and disk"},
+			}, 2, 0))
+			return err
 		}
 		var all []listedWorkload
 		for _, name := range workloads.BundledNames() {
@@ -84,23 +94,6 @@ type listedWorkload struct {
 // schemaLine names the JSON Schema of a workload for editors.
 const schemaLine = `# yaml-language-server: $schema=workload.schema.json
 # ("mailbench workloads schema > workload.schema.json" creates that file for an editor)`
-
-// describeWorkload prints what a workload measures, and the sentences of its conclusion.
-func describeWorkload(out io.Writer, w *workloads.Workload) {
-	fmt.Fprintf(out, "%s: %s\n", w.Name, w.Doc)
-	if a := w.Answer; len(a.Models) > 0 {
-		fmt.Fprintf(out, "\nIt runs %s, unless -m names others, and reports:\n", strings.Join(a.Models, ", "))
-		for _, s := range a.Says {
-			for _, line := range words.Wrap("  ", s, 2, 80) {
-				fmt.Fprintln(out, line)
-			}
-		}
-	}
-	fmt.Fprint(out, "\n"+words.Table([][]string{
-		{"mailbench workloads show " + w.Name + " > mine.yaml", "prints it, to be changed"},
-		{"mailbench run " + w.Name + " --dry-run", "prints operations, time and disk"},
-	}, 2, 0))
-}
 
 func newWorkloadsFit() *cobra.Command {
 	var mbox []string

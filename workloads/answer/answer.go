@@ -154,7 +154,7 @@ func (w *filling) ratio(x, y metric) (string, error) {
 	switch both := fmt.Sprintf("%s (%s) and %s (%s)", x, f.Text(a.Median), y, f.Text(b.Median)); {
 	case !f.Counted() && min(a.Trials, b.Trials) < 2:
 		return "", fmt.Errorf("%s are not compared: times need 2 trials or more", both)
-	case max(a.Low, b.Low) <= min(a.High, b.High) && max(a.High, b.High) > 1.1*min(a.Low, b.Low): // ranges overlap, and may be a tenth apart
+	case max(a.Low, b.Low) <= min(a.High, b.High) && max(a.High, b.High) > 1.1*min(a.Low, b.Low): // ranges overlap
 		return "", fmt.Errorf("%s do not differ significantly", both)
 	}
 	low, high := words.Digits(a.Low/b.High), words.Digits(a.High/max(b.Low, 1))
