@@ -1,11 +1,13 @@
 package cmd
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
@@ -131,7 +133,9 @@ func source(named string) (version, checkout string, err error) {
 			}
 		}
 	}
-	if checkout, err = filepath.Abs(named); err == nil && !newmodel.IsCheckout(checkout) {
+	checkout, err = filepath.Abs(named)
+	mod, _ := os.ReadFile(filepath.Join(checkout, "go.mod"))
+	if err == nil && !bytes.HasPrefix(mod, []byte("module github.com/mailbench/mailbench\n")) {
 		err = usagef("no source of mailbench (its go.mod) in %s: name its folder with --checkout", checkout)
 	}
 	return "v0.0.0", checkout, err

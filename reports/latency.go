@@ -107,12 +107,11 @@ func perOperation(requests, rows, read, written int) []document.Column {
 
 // rangeOf is the distribution of the whole load's latencies.
 func rangeOf(l *ranking.Load, m *ranking.Model) *document.Range {
-	quarter := l.Quantile(m, 0.25)
 	r := &document.Range{
-		Low:     quarter, // lower percentiles are of operations that client delay covers nearly whole
-		Quarter: quarter, Typical: m.Value(ranking.Typical), ThreeQuarters: l.Quantile(m, 0.75),
+		Quarter: l.Quantile(m, 0.25), Typical: m.Value(ranking.Typical), ThreeQuarters: l.Quantile(m, 0.75),
 		High: m.Value(ranking.P99), Mean: m.Value(ranking.Mean),
 	}
+	r.Low = r.Quarter // lower percentiles are of operations that client delay covers nearly whole
 	for _, x := range []float64{r.Quarter, r.Typical, r.ThreeQuarters, r.High, r.Mean} {
 		if math.IsNaN(x) || math.IsInf(x, 0) || x <= 0 {
 			return nil

@@ -23,9 +23,6 @@ import (
 //go:embed files/*.txt
 var files embed.FS
 
-// placeholder is the name of the model in files.
-const placeholder = "mymail"
-
 const modulePath = "github.com/mailbench/mailbench"
 
 // Module is a module to write.
@@ -72,7 +69,7 @@ func Write(dir string, m Module) ([]string, error) {
 			return nil, fmt.Errorf("read embedded files: %w", err)
 		}
 		names = append(names, strings.TrimSuffix(e.Name(), ".txt"))
-		texts = append(texts, bytes.ReplaceAll(text, []byte(placeholder), []byte(m.Name)))
+		texts = append(texts, bytes.ReplaceAll(text, []byte("mymail"), []byte(m.Name)))
 	}
 	for i, name := range names {
 		if err := os.WriteFile(filepath.Join(dir, name), texts[i], 0o644); err != nil {
@@ -105,10 +102,4 @@ func (m Module) goMod() []byte {
 	}
 	mod := strings.Replace(string(mailbench.GoMod), "module "+modulePath+"\n", head, 1)
 	return direct.ReplaceAll([]byte(mod), []byte("$0 // indirect"))
-}
-
-// IsCheckout reports whether a folder holds the source of mailbench.
-func IsCheckout(dir string) bool {
-	mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-	return err == nil && bytes.HasPrefix(mod, []byte("module "+modulePath+"\n"))
 }

@@ -18,8 +18,8 @@ import (
 func TestModule(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "own")
 	checkout, err := filepath.Abs("../..")
-	if err != nil || !IsCheckout(checkout) {
-		t.Fatalf("%s is no checkout: %v", checkout, err)
+	if err != nil {
+		t.Fatal(err)
 	}
 	names, err := Write(dir, Module{Name: "mine", Version: "v0.0.0", Checkout: checkout})
 	if err != nil {
@@ -35,8 +35,8 @@ func TestModule(t *testing.T) {
 				t.Errorf("%s is not as gofmt writes it, %v", name, err)
 			}
 		}
-		if bytes.Contains(text, []byte(placeholder)) {
-			t.Errorf("%s has the name %s in it", name, placeholder)
+		if bytes.Contains(text, []byte("mymail")) {
+			t.Errorf("%s has the name %s in it", name, "mymail")
 		}
 	}
 	// A workspace reads the go.mod of each module, also of those for other systems only.
