@@ -117,7 +117,7 @@ func TestNamedCode(t *testing.T) {
 // TestGoroutinesAreGuarded: a goroutine that a driver or a runner starts guards what it calls, so that a panic costs
 // a phase and not the process. One that only waits or divides work needs no guard.
 func TestGoroutinesAreGuarded(t *testing.T) {
-	guarded := regexp.MustCompile(`\.Guard(Write)?\(|\.Wait\(\)|defer close\((accounts|h\.ended)\)`)
+	guarded := regexp.MustCompile(`\.Guard(Write)?\(|\.Wait\(\)|defer close\(h\.ended\)`)
 	found := 0
 	for _, root := range []string{"drivers", "workloads"} {
 		err := filepath.WalkDir(root, func(path string, _ os.DirEntry, err error) error {

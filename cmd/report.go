@@ -28,9 +28,6 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// severalPage is the file of a page of several runs, in the current folder.
-const severalPage = "mailbench-report.html"
-
 // reportFlags are the flags of report as they were given.
 type reportFlags struct {
 	view
@@ -84,7 +81,7 @@ func (f *reportFlags) run(cmd *cobra.Command, dirs []string) (err error) {
 		if f.File == "" && len(dirs) == 1 {
 			f.File = filepath.Join(dir, page.HTMLFile)
 		}
-		f.File = cmp.Or(f.File, severalPage)
+		f.File = cmp.Or(f.File, "mailbench-report.html") // of several runs, in the current folder
 	case len(dirs) > 1:
 		return usagef("--format %s writes one run", f.format)
 	case f.format == "text" && f.Std(): // in the width and the colors of the terminal
@@ -263,11 +260,9 @@ func newMerge() *cobra.Command {
 	c.ValidArgsFunction = completeDirs
 	f := c.Flags()
 	f.StringVarP(&run.output, "output", "o", "", "write the results to `DIR` (default results/WORKLOAD-TIME)")
-	f.Var(duration(&wait, 0, mostWait), "wait", "wait up to `TIME` until all folders contain results")
+	f.Var(duration(&wait, 0, 7*24*time.Hour), "wait", "wait up to `TIME` until all folders contain results")
 	bindFailOn(f, &run.failOn)
 	bindView(f, &run.view)
 	bindJSON(f, runJSON)
 	return c
 }
-
-const mostWait = 7 * 24 * time.Hour

@@ -311,12 +311,12 @@ func (f *runFlags) config(known registry, name string) (*run.Config, error) {
 		more = append(more, "sweep={"+path+": ["+list+"]}")
 	}
 	c.Overrides = slices.Concat(f.set, f.seed, more)
-	words := known.words()
-	words.ExpectModels = known.modelNames()
+	language := known.words()
+	language.ExpectModels = known.modelNames()
 	for _, m := range c.Models { // models may be variants from files
-		words.ExpectModels = append(words.ExpectModels, m.Name)
+		language.ExpectModels = append(language.ExpectModels, m.Name)
 	}
-	if c.Workload, err = f.workload(words, name, more...); err != nil {
+	if c.Workload, err = f.workload(language, name, more...); err != nil {
 		return nil, err
 	}
 	if slices.ContainsFunc(c.Engines, func(e drivers.Engine) bool { return e.Remote }) {

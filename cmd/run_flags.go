@@ -101,7 +101,8 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.start, "start", "", "`TIME` at which all segments begin, the same for all, such as "+
 		"2026-05-01T12:00:00Z")
 	f.c.SegmentTimeout = meet.UsualTimeout
-	flags.Var(duration(&f.c.SegmentTimeout, shortestTimeout, longestTimeout), "segment-timeout",
+	// A garbage collection or a busy processor delays a segment for less than 5 s.
+	flags.Var(duration(&f.c.SegmentTimeout, 5*time.Second, 24*time.Hour), "segment-timeout",
 		"how long to wait for another segment before it counts as lost: a `DURATION`")
 	flags.Bool("no-overhead", false, "for earlier builds, which measure their own cost in each run")
 	_ = flags.MarkHidden("no-overhead") // compare --run gives it to builds of any age
@@ -171,9 +172,6 @@ func (f *findMaxFlags) config() (*results.FindMax, error) {
 	}
 	return c, nil
 }
-
-// Bounds of --segment-timeout. The shortest is longer than a garbage collection or a busy processor delays a segment.
-const shortestTimeout, longestTimeout = 5 * time.Second, 24 * time.Hour
 
 // parseSegment enters the part of the run, and when it begins, into the configuration.
 func (f *runFlags) parseSegment() (err error) {

@@ -102,7 +102,10 @@ func (v *run) grownSection(curves []results.Growth) document.Section {
 					emulated = append(emulated, said)
 				}
 			}
-			if !drawn[op] {
+			some := func(g results.Growth) bool {
+				return slices.ContainsFunc(g.Points, func(p growth.Point) bool { return p.Value > 0 })
+			}
+			if !drawn[op] && slices.ContainsFunc(models, some) {
 				s.Charts, drawn[op] = append(s.Charts, v.growthChart(op+", "+metric.heading, models)), true
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/mailbench/mailbench/schemas/strict"
 	"github.com/mailbench/mailbench/workloads/answer"
 	"github.com/mailbench/mailbench/workloads/random"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // The forms of values that keys of the language name (key.form), a reader for each, which names the key in messages
@@ -62,12 +63,12 @@ func (d *decoder) text(k *key, n *yaml.Node, what string) any {
 	return s
 }
 
-// lines reads a list of texts that differ.
+// lines reads a list of texts. They differ, unless they are addresses.
 func (d *decoder) lines(k *key, n *yaml.Node, what string) any {
 	var all []string
 	for _, item := range d.List(n, what) {
 		text, ok := d.Text(item, "each of "+what)
-		d.Check(!ok || !slices.Contains(all, text), item, "duplicate %q in %s", text, what)
+		d.Check(!ok || k.name == "contact" || !slices.Contains(all, text), item, "duplicate %q in %s", text, what)
 		switch k.name {
 		case "contact":
 			err := CheckContact(text)
@@ -149,10 +150,8 @@ func (d *decoder) distribution(k *key, name string, n *yaml.Node, what string) r
 	case "empirical":
 		return d.empirical(k, n, what)
 	}
-	one, names := distributions[name], []string(nil)
-	for _, k := range one.keys {
-		names = append(names, k.name)
-	}
+	one := distributions[name]
+	names := results.Distinct(one.keys, func(k key) string { return k.name })
 	f := d.Fields(n, name+" of "+what, names)
 	values, above := make([]float64, len(names)), random.Size(0)
 	for i, of := range one.keys {
@@ -193,11 +192,12 @@ func (d *decoder) empirical(k *key, n *yaml.Node, what string) random.Dist {
 			Fraction: d.between(item.Content[1], "the fraction of a point of "+what, 0, 1),
 		}
 		d.Check(p.Value >= before.Value && p.Fraction >= before.Fraction && p != before, item,
-			"points of %s must ascend in size, from 1 on, and fraction; found [%s, %v]", what, k.shown(p.Value), p.Fraction)
+			"points of %s must ascend in size, from 1 on, and fraction; found [%s, %s]", what, k.shown(p.Value), decimal(p.Fraction))
 		all, before = append(all, p), p
 	}
 	d.Check(all[0].Fraction == 0 && before.Fraction == 1, n,
-		"points of %s must go from fraction 0 to fraction 1, found %v to %v", what, all[0].Fraction, before.Fraction)
+		"points of %s must go from fraction 0 to fraction 1, found %s to %s",
+		what, decimal(all[0].Fraction), decimal(before.Fraction))
 	return all
 }
 
@@ -259,10 +259,12 @@ func (d *decoder) between(n *yaml.Node, what string, least, most float64) float6
 	tag := n.ShortTag()
 	v, err := strconv.ParseFloat(n.Value, 64)
 	is := n.Kind == yaml.ScalarNode && (tag == "!!int" || tag == "!!float") && err == nil && v >= least && v <= most
-	number := func(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
-	d.Check(is, n, "%s must be a number from %s to %s, found %s", what, number(least), number(most), strict.Found(n))
-	return v
+	d.Check(is, n, "%s must be a number from %s to %s, found %s", what, decimal(least), decimal(most), strict.Found(n))
+	return min(max(v, least), most)
 }
+
+// decimal writes a number as the language does, without an exponent.
+func decimal(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 func (d *decoder) whole(k *key, n *yaml.Node, what string) any {
 	least, most := k.within()

@@ -244,6 +244,10 @@ func (d *decoder) values(_ *key, n *yaml.Node, _ string) any {
 		for _, c := range d.Mapping(t.Value, "values."+t.Name) {
 			name := t.Name + "." + c.Name
 			all[name] = &Values{Pos: d.At(c.Key)}
+			if !d.Check(c.Value.Kind == yaml.MappingNode, c.Value, "values.%s must be a mapping such as {distinct: 5}, found %s",
+				name, strict.Found(c.Value)) {
+				continue
+			}
 			d.section(c.Value, "values."+name, all[name], language["values"])
 		}
 	}

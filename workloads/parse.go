@@ -163,7 +163,11 @@ func (d *decoder) phasesOf(list, of *yaml.Node) []*yaml.Node {
 		}
 		kind, body := item.Content[0].Value, item.Content[1]
 		name := nameOf(body, kind)
-		known = append(known, kind, name)
+		for _, one := range []string{kind, name} {
+			if !slices.Contains(known, one) {
+				known = append(known, one)
+			}
+		}
 		switch of.Value {
 		case name:
 			named = append(named, body)
@@ -175,7 +179,7 @@ func (d *decoder) phasesOf(list, of *yaml.Node) []*yaml.Node {
 		named = kinds
 	}
 	if len(named) == 0 {
-		d.Unknown(of, "phase", of.Value, "in phases", slices.Compact(known))
+		d.Unknown(of, "phase", of.Value, "in phases", known)
 	}
 	return named
 }
@@ -190,7 +194,7 @@ func nameOf(n *yaml.Node, other string) string {
 
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,47}$`)
 
-// workload reads all sections. A sweep and bounds of expect need a workload without faults.
+// workload reads all sections. A sweep needs a workload without faults, and bounds of expect phases without any.
 func (d *decoder) workload(root *yaml.Node, src []byte, overrides []string) {
 	f := d.section(root, "the workload", d.w, language["workload"])
 	if e, ok := f["version"]; ok && (e.Value.ShortTag() != "!!int" || e.Value.Value != "1") {

@@ -142,15 +142,17 @@ func table(lines []answer.Line) (out string) {
 			}
 			continue
 		}
-		out += "| " + words.Markdown(strings.TrimSuffix(said[0].Form, "."))
-		for _, l := range said { // each model says it
-			cell := cmp.Or(l.Values, l.Text)
-			if strings.HasSuffix(cell, "do not differ significantly") {
-				cell = "not significant"
+		for one := range slices.Chunk(said, len(models)) { // sentences that differ in their metrics; each model says it
+			out += "| " + words.Markdown(strings.TrimSuffix(one[0].Form, "."))
+			for _, l := range one {
+				cell := cmp.Or(l.Values, l.Text)
+				if strings.HasSuffix(cell, "do not differ significantly") {
+					cell = "not significant"
+				}
+				out += " | " + words.Markdown(cell)
 			}
-			out += " | " + words.Markdown(cell)
+			out += " |\n"
 		}
-		out += " |\n"
 	}
 	if out != "" {
 		head := "| | " + words.Markdown(strings.Join(models, " / ")) + " |\n"

@@ -315,8 +315,7 @@ func ParseGates(text string) (gates []Gate, err error) {
 			if err != nil || !strings.HasSuffix(limit, "%") || !(percent >= 0 && percent <= 1000) {
 				return wrong("expected a limit such as 10%% after the colon, from 0%% to 1000%% (streams have no gates of their own)")
 			}
-			percent /= 100
-			g.limit = &percent
+			g.limit = growth.Known(percent / 100)
 		}
 		parts := strings.Split(name, "/")
 		if len(parts) > 3 {

@@ -123,10 +123,10 @@ func counter(f results.Figure) func(o *results.Op) (mean, deviation float64) {
 }
 
 // newFigure is a figure without a verdict. A counter has an estimate, whose interval is as wide as the chance in the
-// difference can be. It depends on the code and on the messages that operations found: runs with the same plan have the
-// same operations, but which existing message one finds depends on what others did before it. A timed figure has its
-// logarithm in each trial: NaN in trials whose times are left out, since they are those of the load generator. It is
-// known if all trials have it, also those that are left out: it is unknown whether theirs is worse.
+// difference can be: a counter depends on the code and on the messages that operations find. Runs with the same plan
+// have the same operations, but which existing message one finds depends on what others did before it. A timed figure
+// has its logarithm in each trial: NaN in trials whose times are left out, since they are those of the load generator.
+// It is known if all trials have it, also those that are left out: it is unknown whether theirs is worse.
 func (c *Cell) newFigure(s *series, m *Measure) Figure {
 	f := Figure{Op: s.op, Name: m.Name, Limit: m.Limit, Measure: m, cell: c, known: true}
 	if m.Timed() {

@@ -114,7 +114,7 @@ func differ(a, b *results.Run, base, new string) (all, ofBuild []string) {
 		both := maps.Clone(was[engine])
 		maps.Copy(both, is[engine])
 		for _, name := range slices.Sorted(maps.Keys(both)) {
-			add(name, was[engine][name], is[engine][name], engine != "" && !strings.HasPrefix(name, "durability "))
+			add(name, was[engine][name], is[engine][name], engine != "" && name != "durability of "+engine)
 		}
 	}
 	return all, ofBuild

@@ -276,7 +276,7 @@ func WriteMarkdown(w io.Writer, d *Document) error {
 		switch {
 		case s.Fold:
 			line("\n<details><summary>%s</summary>\n", words.Markdown(s.Title))
-		case s.Title != "" && s.Table != nil:
+		case s.Title != "" && s.Table != nil && len(s.Table.Rows) > 0:
 			line("\n#### %s\n", words.Markdown(s.Title))
 		default:
 			line("")

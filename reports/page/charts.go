@@ -58,9 +58,12 @@ func timeChart(title string, cs []*results.Cell, y document.Axis) document.Chart
 			trial = "#" + strconv.Itoa(c.Trial)
 			name += " " + trial
 		}
-		const lettersWide = 54 // so many letters a chart is about wide
-		if float64(len(name)) > lettersWide*lasts(c)/ch.X.To {
+		room := 54 * lasts(c) / ch.X.To // a chart is about 54 letters wide
+		if float64(len(name)) > room {
 			name = trial
+		}
+		if float64(len(name)) > room {
+			name = ""
 		}
 		ch.Marks = append(ch.Marks, document.Tick{At: at, Label: name})
 		if reports.LongestGap(c) != "" {
@@ -220,7 +223,8 @@ func newScale(a *document.Axis, values []float64, from, to float64) scale {
 func ticksOf(a *document.Axis, low, high float64) (ticks []document.Tick) {
 	switch {
 	case a.Ticks != nil:
-		return slices.DeleteFunc(slices.Clone(a.Ticks), func(t document.Tick) bool { return t.At < low || t.At > high })
+		outside := func(t document.Tick) bool { return t.At < low || t.At > high*(1+1e-9) }
+		return slices.DeleteFunc(slices.Clone(a.Ticks), outside)
 	case a.Log:
 		steps := []float64{1}
 		if high < 100*low { // too few decades

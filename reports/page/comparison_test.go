@@ -91,7 +91,7 @@ func TestBeyondTheAxis(t *testing.T) {
 		if less != tc.less || more != tc.more || ends != tc.ends {
 			t.Errorf("%g to %g %s: arrows %t, %t, an end %t", tc.low, tc.high, tc.unit, less, more, ends)
 		}
-		for _, m := range regexp.MustCompile(` c?x[12]?="([^"]*)"`).FindAllStringSubmatch(got, -1) {
+		for _, m := range regexp.MustCompile(`(?: c?x[12]?="|[MH])(-?[0-9.]+)`).FindAllStringSubmatch(got, -1) {
 			if x, err := strconv.ParseFloat(m[1], 64); err != nil || x < 0 || x > 300 {
 				t.Errorf("%g to %g %s: a part is at %s", tc.low, tc.high, tc.unit, m[1])
 			}

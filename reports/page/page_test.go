@@ -237,7 +237,7 @@ func TestChartsHoldTheirLines(t *testing.T) {
 	for _, section := range v.Sections {
 		note(section.Title, section.Charts)
 	}
-	single := percentileChart("one operation that took no time", []document.Line{{Points: []document.Point{{X: 10, Y: 1}}}})
+	single := percentileChart("one operation that took no time", []document.Line{{Points: []document.Point{{X: -math.Log10(0.9), Y: 1}}}})
 	note("", []chart{*draw(&single, &palette{}, chartWidth, chartHeight, marginTop)})
 	if len(charts) < 6 {
 		t.Fatalf("only %d charts", len(charts))

@@ -283,19 +283,15 @@ func (l *Load) but() (said []string) {
 // better in one.
 func (l *Load) dominated() (all []string) {
 	ranked := l.ranked()
-	better := func(m *Model) *Model { // nil: none
-		for _, other := range ranked {
-			if m != other && l.dominates(other, m) {
-				return other
-			}
-		}
-		return nil
+	better := func(m *Model) int { // -1: none
+		return slices.IndexFunc(ranked, func(other *Model) bool { return m != other && l.dominates(other, m) })
 	}
 	for _, same := range results.Grouped(ranked[l.First:], better) {
-		than := better(same[0])
-		if than == nil {
+		at := better(same[0])
+		if at < 0 {
 			continue
 		}
+		than := ranked[at]
 		who := results.Distinct(same, func(m *Model) string { return m.Name })
 		text := fmt.Sprintf("%s: nowhere in %s significantly better than %s", strings.Join(who, ", "),
 			strings.ToUpper(l.Title()), than.Name)

@@ -68,8 +68,8 @@ func TestPermutations(t *testing.T) {
 
 // The deviation is that of both sides, each trial with the same weight.
 func TestDeviation(t *testing.T) {
-	s := Sample{Base: []float64{0, 1, 2}, New: []float64{10, 10, 10, 12}, Limit: 0.05} // variances of 1
-	if e := MaxT([]Sample{s}, false, 10)[0]; math.Abs(e.Deviation-1) > 1e-12 {
-		t.Errorf("deviation %v, want 1", e.Deviation)
+	s := Sample{Base: []float64{0, 1, 2}, New: []float64{10, 10, 10, 14}, Limit: 0.05} // variances of 1 and 4
+	if e, want := MaxT([]Sample{s}, false, 10)[0], math.Sqrt(2.8); math.Abs(e.Deviation-want) > 1e-12 {
+		t.Errorf("deviation %v, want %v", e.Deviation, want)
 	}
 }

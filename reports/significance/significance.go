@@ -24,7 +24,7 @@ type Sample struct {
 type Estimate struct {
 	Base, New             float64 // means of the trials: Difference is their difference
 	Difference, Low, High float64
-	Deviation             float64 // standard deviation of the trials of a side; NaN if a side has only one
+	Deviation             float64 // standard deviation of the trials of a side; NaN if a side has fewer than two
 	Trials                int     // that each side has at least
 }
 
@@ -132,9 +132,9 @@ func contrast(s Sample, base, fresh int, paired bool, e *Estimate) func(isNew []
 	}
 }
 
-// damped are the values of all sides. Values that are more than three standard deviations from the median of their side
-// are moved to a bound, which is the same for all sides: a burst of another program spoils one trial, and must not hide
-// what all others show. NaN stays. It may return its arguments.
+// damped are the values of all sides. Values that lie more than three standard deviations beyond the medians of all
+// sides are moved to a bound: a burst of another program spoils one trial, and must not hide what all others show. NaN
+// stays. It may return its arguments.
 func damped(sides ...results.Series) (all []results.Series) {
 	var medians, apart results.Series
 	for _, side := range sides {

@@ -21,7 +21,7 @@ type Line struct {
 	Engine string
 	Text   string
 	Form   string // the sentence with … for each metric
-	Values string // its metrics alone; "" if it is inconclusive
+	Values string // its metrics alone; "" if it is inconclusive or has none
 }
 
 // inconclusive begins a line whose metrics are not known well enough.
@@ -154,7 +154,8 @@ func (w *filling) ratio(x, y metric) (string, error) {
 	switch both := fmt.Sprintf("%s (%s) and %s (%s)", x, f.Text(a.Median), y, f.Text(b.Median)); {
 	case !f.Counted() && min(a.Trials, b.Trials) < 2:
 		return "", fmt.Errorf("%s are not compared: times need 2 trials or more", both)
-	case max(a.Low, b.Low) <= min(a.High, b.High) && max(a.High, b.High) > 1.1*min(a.Low, b.Low): // ranges overlap
+	case max(a.Low, b.Low) <= min(a.High, b.High) && max(a.High, b.High) > 1.1*min(a.Low, b.Low):
+		// The ranges overlap, and a difference of more than a tenth is not excluded.
 		return "", fmt.Errorf("%s do not differ significantly", both)
 	}
 	low, high := words.Digits(a.Low/b.High), words.Digits(a.High/max(b.Low, 1))

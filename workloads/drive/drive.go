@@ -131,16 +131,6 @@ func newPhase(t *subject.Target, s Spec) *phase {
 	}
 }
 
-// offersAny reports whether the model has an operation of the mix.
-func (p *phase) offersAny() bool {
-	for op, lacks := range p.target.Lacks {
-		if !lacks && p.Phase.Mix.Has(workloads.Op(op)) {
-			return true
-		}
-	}
-	return false
-}
-
 // run lets the workers execute the phase, and collects what they record.
 func (p *phase) run(ctx context.Context) (err error) {
 	runtime.GC() // this phase does not pay for the garbage of the one before

@@ -88,7 +88,7 @@ func (t *task) choose() (ok bool, err error) {
 	case workloads.Delete:
 		return t.taking(t.searchMany((*subject.FolderSet).Remove, 0))
 	case workloads.Expunge:
-		t.many = t.many[:0]
+		t.many = t.many[:0] // removeNext begins with any message
 		return t.taking(t.searchMany(t.removeNext, 0))
 	case workloads.Restore:
 		return t.taking(t.chooseToRestore())
@@ -225,7 +225,12 @@ func (t *task) done(out latency.Outcome) error {
 		case t.op.Op == workloads.Move:
 			return t.moved()
 		}
-		return t.removed()
+		if err := t.logAll(ledger.Deleted); err != nil {
+			return err
+		}
+		for _, h := range t.many {
+			t.live.Discard(t.account, ledger.Key{Place: t.from.Place, Handle: h}, t.purges)
+		}
 	case workloads.Restore:
 		defer t.account.Purge.RUnlock()
 		switch out {
@@ -354,16 +359,6 @@ func (t *task) putBack(out latency.Outcome) error {
 	}
 	for _, h := range t.many {
 		t.live.Add(t.from.FolderSet, h, nil, models.Holding{})
-	}
-	return nil
-}
-
-func (t *task) removed() error {
-	if err := t.logAll(ledger.Deleted); err != nil {
-		return err
-	}
-	for _, h := range t.many {
-		t.live.Discard(t.account, ledger.Key{Place: t.from.Place, Handle: h}, t.purges)
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package drive
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -35,20 +34,6 @@ func startClock() clock { return clock{base: time.Now(), read: precise, start: p
 
 // now takes 38 ns on Linux; time.Now would take 65.
 func (c *clock) now() time.Duration { return c.read() - c.start }
-
-// wait returns true when the operation is scheduled, and false if ctx ended before.
-func (w *worker) wait(ctx context.Context, due time.Duration) (bool, error) {
-	const look = 100 * time.Millisecond // how long a worker may not notice that ctx ended
-	for {
-		left := due - w.phase.clock.now()
-		if left <= 0 {
-			return true, nil
-		}
-		if err := w.timer.sleep(min(left, look)); err != nil || ctx.Err() != nil {
-			return false, err
-		}
-	}
-}
 
 const (
 	// nap is how long the hiccup meter sleeps at a time. If it wakes that much too late, which ordinary timers

@@ -30,7 +30,8 @@ func find(s *results.Search, measure func(rate float64, number int) *results.Cel
 		step.Verdict, step.Text = search.Judge(c)
 		s.Steps = append(s.Steps, step)
 	}
-	return search.Found(s)
+	found, _ := search.Found(s)
+	return found
 }
 
 // In virtual time a search finds the highest rate of M/M/c within 5% of what theory

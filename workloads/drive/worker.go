@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -88,7 +89,8 @@ func (w *worker) work(ctx, opCtx context.Context) error {
 	if w.phase.Phase.Kind == workloads.Load {
 		return w.load(ctx, opCtx)
 	}
-	if w.timer == nil && !w.phase.offersAny() {
+	offered := func(s slot) bool { return w.phase.Phase.Mix.Has(s.op) && !w.phase.target.Lacks[s.op] }
+	if w.timer == nil && !slices.ContainsFunc(w.phase.slots.all, offered) {
 		return nil // the loop would only skip operations until the phase ends
 	}
 	for ctx.Err() == nil {
@@ -266,6 +268,20 @@ func (w *worker) noteTiming(queued bool, due, start, end time.Duration) {
 	// A longer call than usual starts again from 0: the store is the cause of the wait for that call.
 	if w.usualTime += service; int64(service) > w.phase.pool.usual[w.slot].Load() {
 		w.usualTime = 0
+	}
+}
+
+// wait returns true when the operation is scheduled, and false if ctx ended before.
+func (w *worker) wait(ctx context.Context, due time.Duration) (bool, error) {
+	const look = 100 * time.Millisecond // how long a worker may not notice that ctx ended
+	for {
+		left := due - w.phase.clock.now()
+		if left <= 0 {
+			return true, nil
+		}
+		if err := w.timer.sleep(min(left, look)); err != nil || ctx.Err() != nil {
+			return false, err
+		}
 	}
 }
 

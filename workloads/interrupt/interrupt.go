@@ -216,8 +216,8 @@ func (b *breaker) shown(ctx context.Context, mb models.Mailbox, f *models.Folder
 	return all, nil
 }
 
-// leaves is the count of r for what became of all messages, which the folders show so often. Deleted ones are in
-// neither.
+// leaves is the count of r for what became of all messages: shown is how often the folders from and to show each.
+// Deleted ones are in neither.
 func leaves(r *results.Interrupted, messages []uint64, shown [2]map[uint64]int) *int {
 	var done, undone, twice, lost int
 	for _, m := range messages {

@@ -127,9 +127,9 @@ const advice = "use a quieter machine or more processors"
 // delays says what the client's own delays changed, and whether that makes the phase invalid. They are not part of a
 // latency, so only those count that cannot be subtracted: the process could not run for a tenth of the phase, or
 // dropped operations that it would have started without its delays. If the engine runs on the same processors, it may
-// have taken them: then that only warns, unless other programs took a tenth of the processors. Other delays warn if
-// they made p50 or p99 of the response time longer than the latency: by a tenth, and by 100 µs, since timers are not
-// better. Percentiles of too few operations are left out.
+// have taken them: then that only warns, except drops in one process if other programs took a tenth of the processors.
+// Other delays warn if they made p50 or p99 of the response time longer than the latency: by a tenth, and by 100 µs,
+// since timers are not better. Percentiles of too few operations are left out.
 func delays(c *results.Cell, e *results.Evidence) (text string, invalid bool) {
 	if e.Delays == nil || e.Hiccups == nil || c.AllOps == nil {
 		return "", false

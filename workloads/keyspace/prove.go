@@ -159,8 +159,11 @@ func (k *Keyspace) ProofWorkload(rows string) (string, error) {
 			values[t.Name] = one
 		}
 		for _, c := range p.sized {
-			// elements of a collection and bytes of another column, at few rows
-			grow["values."+t.Name+"."+c.Name+".size"] = map[bool]int{true: 10, false: 200}[c.Type.Collection()]
+			size := 200 // bytes, at few rows
+			if c.Type.Collection() {
+				size = 10 // elements
+			}
+			grow["values."+t.Name+"."+c.Name+".size"] = size
 		}
 	}
 	phases := ""

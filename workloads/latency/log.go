@@ -70,6 +70,9 @@ func (l *Log) WriteOne(tag string, h *Histogram, from, to time.Time) {
 
 // Flush writes what is buffered. The lines written so far are then a whole log. It returns the first error of the log.
 func (l *Log) Flush() error {
+	if l == nil { // none is written
+		return nil
+	}
 	if err := cmp.Or(l.err, l.out.Flush()); err != nil {
 		return fmt.Errorf("write latency log: %w", err)
 	}

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"encoding/binary"
 	"hash/crc32"
 	"slices"
@@ -33,11 +34,12 @@ type Key struct {
 // Loaded returns the numbers of the messages that a load has delivered, in ascending order, also those whose outcome is
 // unknown: they are not delivered again.
 func (h *History) Loaded() []uint64 {
-	all := slices.Clone(h.unsure)
+	all := slices.DeleteFunc(slices.Clone(h.unsure), func(n uint64) bool { return !plan.OfLoad(n) })
 	for i := range h.Entries {
-		all = append(all, h.Entries[i].N)
+		if n := h.Entries[i].N; plan.OfLoad(n) {
+			all = append(all, n)
+		}
 	}
-	all = slices.DeleteFunc(all, func(n uint64) bool { return !plan.OfLoad(n) })
 	slices.Sort(all)
 	return slices.Compact(all) // one that was moved has several entries
 }
@@ -184,36 +186,40 @@ func link(before uint32, records []byte) uint32 {
 // folder, not even after a deletion, and a message that was acknowledged before the
 // delivery of another began has the lower one. The ledger knows which came first.
 func (a *Auditor) uids(u models.UIDs) {
-	type folder struct {
-		given   map[uint64]bool
-		at      []uint32 // the records of its entries
-		highest []uint64 // highest UID among the entries up to each
+	all := a.History.Entries
+	order := make([]int32, len(all)) // by folder
+	for i := range order {
+		order[i] = int32(i)
 	}
-	folders := map[Place]*folder{}
-	for i := range a.History.Entries {
-		e := &a.History.Entries[i]
-		f := folders[e.Place]
-		if f == nil {
-			f = &folder{given: map[uint64]bool{}}
-			folders[e.Place] = f
+	slices.SortStableFunc(order, func(x, y int32) int {
+		p, q := all[x].Place, all[y].Place
+		return cmp.Or(cmp.Compare(p.Account, q.Account), cmp.Compare(p.Folder, q.Folder))
+	})
+	var given map[uint64]bool
+	var at []uint32      // the records of the folder's entries
+	var highest []uint64 // highest UID among the entries up to each
+	for n, i := range order {
+		e := &all[i]
+		if n == 0 || all[order[n-1]].Place != e.Place {
+			given, at, highest = map[uint64]bool{}, at[:0], highest[:0]
 		}
 		uid := u.UID(e.Handle)
-		before, _ := slices.BinarySearch(f.at, e.ahead)
+		before, _ := slices.BinarySearch(at, e.ahead)
 		fault := ""
 		switch {
-		case f.given[uid]:
+		case given[uid]:
 			fault = "was given twice"
-		case before > 0 && uid <= f.highest[before-1]:
+		case before > 0 && uid <= highest[before-1]:
 			fault = "is below that of a message that was acknowledged before"
 		}
 		if fault != "" {
 			a.Found.BadUIDs++
 			a.note("UID %d of %v %s", uid, e.Place, fault)
 		}
-		f.given[uid] = true
-		if n := len(f.highest); n > 0 {
-			uid = max(uid, f.highest[n-1])
+		given[uid] = true
+		if n := len(highest); n > 0 {
+			uid = max(uid, highest[n-1])
 		}
-		f.at, f.highest = append(f.at, e.at), append(f.highest, uid)
+		at, highest = append(at, e.at), append(highest, uid)
 	}
 }

@@ -129,7 +129,7 @@ func (r *Record) parse(b []byte) bool {
 	return r.Event > 0 && r.Event <= lastEvent
 }
 
-// Create makes a ledger, which must not be there with records.
+// Create makes a ledger. The caller has looked that there is none with records.
 func Create(name string) (*Ledger, error) {
 	f, err := private.OpenFile(name, os.O_RDWR|os.O_CREATE)
 	if err != nil {

@@ -7,7 +7,6 @@
 package merge
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -251,11 +250,10 @@ func belong(sources []Source) error {
 	for _, s := range sources {
 		i, of, is := s.Run.Segment.Index, s.Run.Segment.Of, facts(s.Run)
 		var d []string
-		for _, what := range slices.Sorted(maps.Keys(want)) {
-			one, _ := json.Marshal(want[what]) // these are plain values
-			other, _ := json.Marshal(is[what])
-			if is[what] != nil && !bytes.Equal(one, other) {
-				d = append(d, fmt.Sprintf("%s (%s and %s)", what, bytes.Trim(one, `"`), bytes.Trim(other, `"`)))
+		for _, w := range want {
+			at := slices.IndexFunc(is, func(f fact) bool { return f.what == w.what })
+			if at >= 0 && is[at].value != w.value {
+				d = append(d, fmt.Sprintf("%s (%s and %s)", w.what, strings.Trim(w.value, `"`), strings.Trim(is[at].value, `"`)))
 			}
 		}
 		switch {
@@ -281,28 +279,36 @@ func belong(sources []Source) error {
 	return nil
 }
 
-// facts are what is the same in all segments of a run, by their names. Contact points may differ: segments may name
-// different nodes of one cluster.
-func facts(r *results.Run) map[string]any {
+// fact is something that is the same in all segments of a run, as JSON.
+type fact struct{ what, value string }
+
+// facts are those that say most first. Contact points may differ: segments may name different nodes of one cluster.
+func facts(r *results.Run) (all []fact) {
+	add := func(what string, value any) {
+		text, _ := json.Marshal(value) // these are plain values
+		all = append(all, fact{what, string(text)})
+	}
 	settings := maps.Clone(r.Settings)
 	maps.DeleteFunc(settings, func(name, _ string) bool { return strings.HasSuffix(name, ".contact") })
 	var phases []string // with how many trials have a digest
 	for _, p := range r.Phases {
 		phases = append(phases, fmt.Sprintf("%s with %d trials", p.Name, len(p.Trials)))
 	}
-	all := map[string]any{
-		"the number of segments": r.Segment.Of, "the start": r.Segment.Start,
-		"the workload": r.Workload.Name + " " + r.Workload.SHA256, "the seed": r.Seed,
-		"the version of mailbench":      r.Environment.Version + " " + r.Environment.Commit,
-		"changes of mailbench's source": r.Environment.Dirty,
-		"models, engines or flags":      r.Config, "settings of engines": settings,
-		"the objectives": r.Objectives, "the phases": phases,
-	}
+	add("the number of segments", r.Segment.Of)
+	add("the start", r.Segment.Start)
+	add("the workload", r.Workload.Name+" "+r.Workload.SHA256)
+	add("the seed", r.Seed)
+	add("the version of mailbench", r.Environment.Version+" "+r.Environment.Commit)
+	add("changes of mailbench's source", r.Environment.Dirty)
+	add("models, engines or flags", r.Config)
+	add("settings of engines", settings)
+	add("the objectives", r.Objectives)
+	add("the phases", phases)
 	for _, s := range r.Schemas {
-		all["the schema of "+s.Model] = s.SHA256
+		add("the schema of "+s.Model, s.SHA256)
 	}
 	if r.Mail != nil {
-		all["the mail file"] = r.Mail.SHA256
+		add("the mail file", r.Mail.SHA256)
 	}
 	return all
 }

@@ -289,6 +289,9 @@ func (s *ownStream) Next(now time.Duration, o *Operation) (due time.Duration, ok
 	for ok && !s.Has(o.User) {
 		due, ok = s.Stream.Next(now, o)
 	}
+	if !ok {
+		return 0, false
+	}
 	// Recipients of other segments are replaced by users of this one that are close by number. If such a user is a
 	// recipient already, the next one of the segment follows. If all are, there is one recipient less.
 	drawn := o.Recipients
@@ -306,5 +309,5 @@ func (s *ownStream) Next(now time.Duration, o *Operation) (due time.Duration, ok
 			u += s.Of
 		}
 	}
-	return due, ok
+	return due, true
 }

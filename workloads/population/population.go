@@ -151,7 +151,7 @@ func lengths(people []mail.Address) (addresses, names float64) {
 }
 
 // Compress measures what a compressor leaves of the first messages of a load: up to
-// compressedMost messages or compressedBytes bytes.
+// 500 messages or 32 MiB.
 func Compress(
 	ctx context.Context, w *workloads.Workload, source messages.Source, by *forecast.Compression,
 ) (*forecast.Compressed, error) {
@@ -161,7 +161,7 @@ func Compress(
 	}
 	raw, bodies, attachments := column{by: by}, column{by: by}, column{by: by}
 	n := 0
-	for m, err := range first(ctx, c, source, compressedMost) {
+	for m, err := range first(ctx, c, source, 500) {
 		if err == nil {
 			err = cmp.Or(raw.add(m.Raw), bodies.add(m.Body.Content))
 		}
@@ -171,7 +171,7 @@ func Compress(
 		if err != nil {
 			return nil, fmt.Errorf("compress a sample of the mail: %w", err)
 		}
-		if n++; raw.in >= compressedBytes {
+		if n++; raw.in >= 32<<20 {
 			break
 		}
 	}
@@ -180,8 +180,6 @@ func Compress(
 		Raw: raw.left(), Bodies: bodies.left(), Attachments: attachments.left(),
 	}, nil
 }
-
-const compressedMost, compressedBytes = 500, 32 << 20
 
 // column compresses contents one after another, as a column of a table has them. It holds one block of them.
 type column struct {

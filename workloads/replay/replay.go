@@ -135,7 +135,7 @@ func (t *Trace) Operation(p *plan.Plan, c *plan.Census, n uint64, o *plan.Operat
 	user := int(is.user)
 	folders := c.FolderCount(user)
 	p.Given(n, is.op, user, int(is.folder)%folders, o)
-	to := int(is.to) % folders
+	to := int(is.to) % folders // -1 without one; of a single folder it is that folder
 	if to >= 0 && to != o.Folder && (is.op == workloads.Move || is.op == workloads.Label) {
 		o.To = to
 	}

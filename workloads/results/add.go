@@ -135,10 +135,10 @@ func alike(a, b string) bool {
 }
 
 // Add adds what another load generator, worker or stream counted at the same time: Delays, Offered, ClientInfo,
-// Evidence. The tag add of a field says how: sum, max, size (a sum that is -1 if a part is negative), store (a sum),
-// or (true, or the first text), and, each (of the fields that it points to). It holds for all fields of a struct.
-// Shares and losses become those of the worst; fields without the tag follow from all parts together, and stay as they
-// are.
+// Evidence, EngineInfo. The tag add of a field says how: sum, max, size (a sum that is -1 if a part is negative), store
+// (a sum), or (true, or the first text), and, each (of the fields that it points to). That of a struct holds for all
+// its fields. Shares and losses become those of the worst; fields without the tag follow from all parts together, and
+// stay.
 func Add[T any](a, b *T) { addFields(reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem(), "sum", "") }
 
 // Add adds what the audit of another segment found. Common says that both audited one store: what

@@ -123,8 +123,7 @@ type Evidence struct {
 	MailBytes int64 `json:"mail_bytes,omitempty" add:"sum"`
 	// Unit is what a load wrote if it was no mail: row.
 	Unit string `json:"unit,omitempty" add:"or"`
-	// Load says how a load used an existing data set: it added to the set, or went on with an
-	// interrupted load. It is empty if the data set is new.
+	// Load says that a load went on with one that was interrupted. It is empty otherwise.
 	Load string `json:"load,omitempty" add:"or"`
 	// Held is how many existing messages there were in a measured phase of a sweep of the population.
 	Held *Held `json:"held,omitempty"`
@@ -327,8 +326,9 @@ type Audit struct {
 	Interrupted bool `json:"interrupted,omitempty" add:"or"`
 	// Exact says that no operation on the data set was interrupted or is of unknown outcome, on any
 	// engine: counters that are written apart from what they count must be exact then.
-	Exact        bool  `json:"exact,omitempty" add:"and"`
-	Purgeable    int64 `json:"purgeable" add:"store"` // Deleted of models.Audit, which has the same name as a count of the ledger
+	Exact bool `json:"exact,omitempty" add:"and"`
+	// Purgeable is Deleted of models.Audit: a count of the ledger has that name.
+	Purgeable    int64 `json:"purgeable" add:"store"`
 	models.Audit `add:"store"`
 }
 

@@ -142,10 +142,11 @@ func (c *Cell) check() error {
 	}
 	all := map[string]map[string]Op{"": c.Ops}
 	for _, s := range c.Streams {
-		if s.Name == "" {
-			return errors.New("it has a stream without a name")
+		place := "stream " + s.Name + ": "
+		if s.Name == "" || all[place] != nil {
+			return errors.New("it has a stream without a name, or two of one name")
 		}
-		all["stream "+s.Name+": "] = s.Ops
+		all[place] = s.Ops
 	}
 	for place, ops := range all {
 		for name, o := range ops {

@@ -53,7 +53,7 @@ type Config struct {
 	// SegmentTimeout is how long this segment waits for another one; 0: meet.UsualTimeout.
 	SegmentTimeout time.Duration
 
-	// FindMax, if set, makes each measured phase a search for its highest rate. From and Step have defaults.
+	// FindMax, if set, makes each measured phase a search for its highest rate. Max and Precision are needed.
 	FindMax *results.FindMax
 
 	// Workers is how many operations an open loop may have under way; 0: what the phase says,
@@ -68,7 +68,7 @@ type Config struct {
 	Overrides []string // what the command line changed in the workload
 	MailLimit int64    // the most bytes that a mail file was allowed to have
 
-	// The rest is for what the run shows while it goes on. Each may be nil.
+	// The rest is used while the run goes on. Each may be nil.
 
 	// LatencyLog gets the HDR interval log of the measured phases.
 	LatencyLog io.Writer

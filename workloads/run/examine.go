@@ -16,12 +16,8 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-const (
-	// examineEach is how many operations of a kind the engine traces.
-	examineEach = 5
-	// workAtMost is how long it may take to report their work.
-	workAtMost = time.Minute
-)
+// examineEach is how many operations of a kind the engine traces.
+const examineEach = 5
 
 // examined finds out how many rows the engine scans for an operation, if the engine reports that
 // only of calls that it traces: after the last phase a few of each operation are executed by
@@ -76,8 +72,8 @@ func (c *combination) examine(ctx context.Context, p *workloads.Phase, name stri
 	rows := &rowCounts{Stream: spec.Stream, Store: c.target.Store}
 	spec.Stream, spec.Log, spec.Observe, spec.Progress = rows, nil, nil, nil
 	c.target.Store = rows
+	defer func() { c.target.Store = rows.Store }()
 	err := drive.Drive(ctx, c.target, spec)
-	c.target.Store = rows.Store
 	traced := spec.Cell.Ops[name]
 	n := traced.Count
 	if err != nil || n == 0 || int(n) != len(rows.all) || traced.Others()+traced.NoTarget > 0 {
@@ -110,7 +106,7 @@ func (r *rowCounts) Next(now time.Duration, o *plan.Operation) (time.Duration, b
 		r.session.Begin()
 		return due, true
 	}
-	err := drivers.Within(context.Background(), workAtMost, func(ctx context.Context) error {
+	err := drivers.Within(context.Background(), time.Minute, func(ctx context.Context) error {
 		work, err := r.session.Work(ctx)
 		for i := range work {
 			r.all = append(r.all, float64(work[i].Rows))

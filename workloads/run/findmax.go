@@ -25,13 +25,6 @@ const (
 	InProcessStep    = 2 * time.Second // on an engine in this process, which answers in microseconds
 
 	longestStep = time.Minute
-	// An operation that starts later than stepMaxWait, or twice the longest bound, is dropped,
-	// and its step fails. Otherwise the backlog of a rate far above capacity would take
-	// minutes.
-	stepMaxWait = 2 * time.Second
-	// refillBelow is the least share of the messages at the search's start that must be live
-	// before a step. If fewer are, the search delivers new ones.
-	refillBelow = 0.9
 )
 
 // stepOperations is how many operations a step executes: as many as the default objectives need
@@ -134,7 +127,9 @@ func (s *maxSearch) step(ctx context.Context, rate float64) (results.SearchStep,
 	var last drive.Progress
 	spec := s.on.spec(&drawn)
 	spec.Log, spec.Observe = nil, nil // the interval log would have the windows of some twenty phases
-	wait := stepMaxWait
+	// An operation that starts later than 2 s, or twice the longest bound, is dropped, and its step fails. Otherwise the
+	// backlog of a rate far above capacity would take minutes.
+	wait := 2 * time.Second
 	for _, o := range s.Objectives {
 		if o.Bound > 1000 && o.Sign[0] == '<' { // a time: a share is at most 1
 			wait = max(wait, time.Duration(math.Min(2*o.Bound, float64(DefaultMaxWait))))
@@ -186,7 +181,7 @@ func (c *combination) fresh(p workloads.Phase) workloads.Phase {
 func (s *maxSearch) restore(ctx context.Context, what string, step *results.SearchStep) (err error) {
 	c := s.on
 	live := c.target.Live.Messages()
-	if float64(live) < refillBelow*float64(s.messages) && !c.target.Lacks[workloads.Deliver] {
+	if float64(live) < 0.9*float64(s.messages) && !c.target.Lacks[workloads.Deliver] {
 		q := c.fresh(workloads.Phase{
 			Kind: workloads.Warmup, Name: s.phase.Name, Arrivals: workloads.Closed, Clients: DefaultWorkers,
 			Mix: workloads.Mix{workloads.Deliver: 1},

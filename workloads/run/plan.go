@@ -129,8 +129,11 @@ func (c *Config) plan(ctx context.Context, points []point, dir string, free floa
 	for _, t := range p.tasks {
 		if _, known := has[t.dir]; !known && !data.temporary {
 			// The task that opens a damaged data set reports it.
-			if d, err := subject.ReadDataset(t.dir); err == nil && d != nil && d.Complete {
-				has[t.dir] = int(d.Messages)
+			if d, err := subject.ReadDataset(t.dir); err == nil && d != nil {
+				n := cmp.Or(int(d.Messages), t.at.census.Messages()) // files of earlier builds have no number
+				if has[t.dir] = n; !d.Complete {                     // the load goes on with the messages that are missing
+					has[t.dir] = min(n, int(d.Records))
+				}
 			}
 		}
 		e := c.estimate(t.at, has[t.dir])

@@ -93,7 +93,7 @@ func Run(ctx context.Context, c Config) (result *results.Run, err error) {
 		}
 	}
 	r.end(r.result, ctx.Err() != nil)
-	return r.result, r.flushLog()
+	return r.result, r.log.Flush()
 }
 
 // begin checks that the run can be executed, before anything is loaded: its plan, its disk and memory, its engines
@@ -174,18 +174,10 @@ func (r *runner) save() {
 	if r.config.Save == nil {
 		return
 	}
-	_ = r.flushLog() // Run returns the error at the end
+	_ = r.log.Flush() // Run returns the error at the end
 	soFar := *r.result
 	r.end(&soFar, true)
 	r.config.Save(&soFar)
-}
-
-// flushLog writes all buffered lines to Config.LatencyLog.
-func (r *runner) flushLog() error {
-	if r.log == nil {
-		return nil
-	}
-	return r.log.Flush()
 }
 
 // runner is one run.

@@ -186,4 +186,12 @@ func TestFirstWarmup(t *testing.T) {
 	if len(warm) != 2 {
 		t.Errorf("warm-ups of %v", warm)
 	}
+	c = sweptConfig(t, "  - warmup: {clients: 1, duration: 100ms}\n")
+	c.Models = c.Models[:1]
+	for _, cell := range runOK(t, c).Select(func(cell *results.Cell) bool { return cell.Kind == results.KindWarmup }) {
+		if first := warm[""] == 0; first != (cell.Seconds > 0.35) {
+			t.Errorf("%s, the first %t: %v s", cell.Key, first, cell.Seconds)
+		}
+		warm[""]++
+	}
 }

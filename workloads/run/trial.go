@@ -44,7 +44,7 @@ type combination struct {
 // true if it leaves the store asleep to the next trial.
 func (c *combination) run(ctx context.Context) (open bool) {
 	only := c.runner.config.Audit == AuditOnly
-	if only && !c.left() {
+	if only && !c.adopt() {
 		return false
 	}
 	defer func() {
@@ -75,7 +75,7 @@ func (c *combination) run(ctx context.Context) (open bool) {
 	case !only:
 		err = c.phases(ctx, reused)
 	}
-	if err != nil { // else these phases are no part of a whole run
+	if err != nil {
 		c.giveUp(ctx, err)
 		return false
 	}
@@ -91,8 +91,8 @@ func (c *combination) run(ctx context.Context) (open bool) {
 	return false
 }
 
-// left reads which data set an earlier run left in the folder. It returns false if there is none.
-func (c *combination) left() bool {
+// adopt enters the workload of the data set that an earlier run left in the folder. It returns false if there is none.
+func (c *combination) adopt() bool {
 	d, err := subject.ReadDataset(c.dir)
 	if d != nil { // it knows only the name and seed of the workload that loaded it
 		c.runner.result.Workload, c.runner.result.Seed = results.Workload{Name: d.Workload}, d.Seed
@@ -130,7 +130,7 @@ func (c *combination) phases(ctx context.Context, reused bool) error {
 			c.runner.save()
 		}
 	}
-	err := c.together(ctx, "end of phases")
+	err := c.together(ctx, "end of phases") // else these phases are no part of a whole run
 	if c.notDone(ctx, "wait for the other segments", err); err == nil {
 		c.examined(ctx)
 	}
@@ -219,7 +219,7 @@ func stack(err error) string {
 	return ""
 }
 
-// notDone records why the audit or the close of the data set could not be executed.
+// notDone records why a step that is no phase could not be executed.
 func (c *combination) notDone(ctx context.Context, name string, err error) {
 	if !isFailure(ctx, err) {
 		return
@@ -291,13 +291,14 @@ func (c *combination) mixed(ctx context.Context, p *workloads.Phase) error {
 	}
 	spec := c.spec(&drawn)
 	c.cell = spec.Cell
-	before := int64(c.target.Live.Messages())
+	var held *results.Held
+	if s := c.runner.config.Workload.Sweep; s != nil && s.Grows() {
+		held = &results.Held{Said: int64(c.at.census.Messages()), Before: int64(c.target.Live.Messages())}
+	}
 	err := drive.Drive(ctx, c.target, spec)
 	e := c.cell.Evidence
-	if s := c.runner.config.Workload.Sweep; s != nil && s.Grows() {
-		e.Held = &results.Held{
-			Said: int64(c.at.census.Messages()), Before: before, After: int64(c.target.Live.Messages()),
-		}
+	if e.Held = held; held != nil {
+		held.After = int64(c.target.Live.Messages())
 	}
 	if p.Kind == workloads.Warmup {
 		c.warm = drive.Steady(e.Windows) || p.Operations > 0

@@ -37,7 +37,7 @@ type Folder struct {
 func Claim(path string) (*Folder, error) {
 	lock, err := private.LockFolder(path)
 	if errors.Is(err, private.ErrLocked) {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, err
 	}
 	f := &Folder{path, lock}
 	if err != nil {
@@ -147,7 +147,7 @@ func Abandoned(path string) bool {
 func Remove(path string) error {
 	lock, err := lockLeft(path)
 	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return err
 	}
 	if err := errors.Join(remove(path), lock.Close()); err != nil {
 		return fmt.Errorf("remove %s: %w", path, err)
@@ -158,8 +158,9 @@ func Remove(path string) error {
 // lockLeft locks a marked folder of this user that no process has locked. It does not follow a
 // link. A folder of another user is refused: its owner could change it while it is removed.
 func lockLeft(path string) (*os.File, error) {
+	foreign := fmt.Errorf("%s: %w", path, errForeign)
 	if err := private.CheckOwner(path); err != nil {
-		return nil, errForeign
+		return nil, foreign
 	}
 	lock, err := private.LockFolder(path)
 	if err != nil {
@@ -169,7 +170,7 @@ func lockLeft(path string) (*os.File, error) {
 	// the lock.
 	mark, err := os.Lstat(filepath.Join(path, Mark))
 	if err != nil || !mark.Mode().IsRegular() {
-		return nil, errors.Join(errForeign, lock.Close())
+		return nil, errors.Join(foreign, lock.Close())
 	}
 	return lock, nil
 }

@@ -49,6 +49,8 @@ type Dataset struct {
 	Began    time.Time `json:"began"`
 	Complete bool      `json:"complete"`
 	Messages int64     `json:"messages"` // that the load delivers; the ledger shows how far it has come
+	// Steps are of earlier builds: the load, and each growth or rest of a load, which had numbers and times of its own.
+	Steps []struct{} `json:"steps,omitempty"`
 	// Records is how many records the ledger had when this was written: it cannot have fewer.
 	Records int64 `json:"records,omitempty"`
 	// Durability of the last run on the data set. With memory, a killed run may have lost data.
@@ -82,8 +84,10 @@ func ReadDataset(dir string) (*Dataset, error) {
 	d := new(Dataset)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if info, err := os.Stat(filepath.Join(dir, ledgerFile)); err == nil && info.Size() > 0 {
-			return nil, ledger.Unfit(fmt.Sprintf("the file of the data set in %s is gone; put it back, or remove that folder", dir))
+		info, err := os.Stat(filepath.Join(dir, ledgerFile))
+		if !errors.Is(err, fs.ErrNotExist) && (err != nil || info.Size() > 0) {
+			return nil, ledger.Unfit(fmt.Sprintf("the file of the data set in %s is gone; put it back, or remove that folder "+
+				"(\"mailbench engine clean ENGINE\" lists what is on an engine)", dir))
 		}
 		return nil, nil // also if a run was killed before it loaded anything
 	case err == nil && (json.Unmarshal(b, d) != nil || d.Model == ""):
@@ -129,7 +133,7 @@ func (d *Dataset) fits(want *Dataset, dir string) error {
 	note(d.Schema != want.Schema, "the schema of %s", d.Model)
 	note(d.Seed != want.Seed, "the seed (it was %d, now %d)", d.Seed, want.Seed)
 	note(!maps.Equal(d.Parameters, want.Parameters), "the parameters of %s", d.Model)
-	note(!d.Complete && d.Messages == 0 && d.Records > 0, "the build of mailbench that began the load")
+	note(len(d.Steps) > 1, "the build of mailbench (an earlier one delivered it in %d steps)", len(d.Steps))
 	note(d.Segment != want.Segment, "the segment (it was %s, now %s)", d.segment(), want.segment())
 	switch {
 	case len(differ) > 0:

@@ -226,7 +226,7 @@ func (f *FolderSet) Label(l DoubleLabeled) {
 }
 
 // Discard remembers a deleted message of the account, for restoring it, unless a purge has begun
-// since there were so many: it may have removed the message, whose deletion was under way.
+// since Purges was purges: it may have removed the message, whose deletion was under way.
 func (l *Live) Discard(a *Account, k ledger.Key, purges int64) {
 	if !l.keepDeleted {
 		return

@@ -91,9 +91,9 @@ type call struct {
 // it has only Settler and Admin.
 type store struct {
 	drivers.Store
-	drivers.Admin
-	tracer drivers.Tracer
-	to     *Report
+	drivers.Admin // nil of an embedded engine: only others have namespaces
+	tracer        drivers.Tracer
+	to            *Report
 }
 
 var _ drivers.Settler = (*store)(nil)
@@ -202,7 +202,7 @@ type Report struct {
 	Patterns []Pattern `json:"patterns"`
 
 	settled bool   // the load has: sessions that are opened from then on are traced
-	calls   []call // of these sessions; one goroutine at a time adds them, since the run has one worker
+	calls   []call // of these sessions; a phase closes one after another, so they need no lock
 }
 
 // Pattern is what the calls of one pattern cost.
