@@ -142,10 +142,6 @@ func (w *writer) dist(indent, key string, values []int64, most random.Size) {
 	w.text("%s%s: %s", indent, key, d)
 }
 
-// largest is how many of the largest values a measured distribution has besides its quantiles: a few large files can
-// have most of the bytes.
-const largest = 5
-
 // distOf is the distribution of values from 1 on. At each of its values it has the share of smaller ones and
 // that up to the value, so that a frequent one is drawn as often as it is in the sample. It sorts the values.
 func distOf(s []int64) random.Dist {
@@ -154,7 +150,7 @@ func distOf(s []int64) random.Dist {
 	for _, q := range []float64{0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99} {
 		at = append(at, s[int(q*float64(len(s)))])
 	}
-	at = append(at, s[max(0, len(s)-largest):]...)
+	at = append(at, s[max(0, len(s)-5):]...) // a few large files can have most of the bytes
 	slices.Sort(at)
 	at = slices.Compact(at)
 	if len(at) == 1 {

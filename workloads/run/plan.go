@@ -310,9 +310,6 @@ func meanSize(w *workloads.Workload, mail messages.Source) float64 {
 		m.Attachments.Share*mean(m.Attachments.Count)*(mean(m.Attachments.Size)*base64+300)
 }
 
-// sampled is how many messages a forecast looks at.
-const sampled = 300
-
 // forecastSize is the mean size of the raw messages that a forecast assumes. A few large files among a few sampled
 // messages make it differ from that of all.
 func (at *point) forecastSize() (sum float64) {
@@ -339,7 +336,7 @@ func (at *point) forecast(ctx context.Context, m models.Model, engine drivers.En
 		return nil, nil // the engine does not run the schema, and the run will say so
 	}
 	if !forecast.Own(s) && at.population == nil { // it is the same for all models
-		if at.population, err = population.Of(ctx, at.workload, at.source, sampled); err != nil {
+		if at.population, err = population.Of(ctx, at.workload, at.source, 300); err != nil {
 			return nil, err
 		}
 	}

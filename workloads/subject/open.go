@@ -301,16 +301,13 @@ var marks = [...]models.Flag{
 	workloads.FlagDeleted: models.Deleted, workloads.FlagDraft: models.Draft,
 }
 
-// userFlag is the flag that users name in workloads, one of those that mail programs agree on.
-const userFlag = "$Forwarded"
-
 // Flag sets or clears a flag of a workload. The error is models.ErrNotOffered for one that the model does not store.
 func Flag(ctx context.Context, mb models.Mailbox, f *models.Folder, h models.Handle, m workloads.Mark, on bool) error {
 	if m != workloads.FlagUser {
 		return mb.Flag(ctx, f, h, marks[m], on)
 	}
 	if u, ok := mb.(models.UserFlagger); ok {
-		return u.UserFlag(ctx, f, h, userFlag, on)
+		return u.UserFlag(ctx, f, h, "$Forwarded", on) // one that mail programs agree on
 	}
 	return models.ErrNotOffered
 }
