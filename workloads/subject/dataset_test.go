@@ -25,8 +25,8 @@ func TestDatasetFits(t *testing.T) {
 		{"schema", func(_, want *Dataset) { want.Schema = "x" }, "schema of james"},
 		{"chunk size", func(_, want *Dataset) { want.Parameters = map[string]int{"chunk_size": 4096} }, "the parameters of james"},
 		{"seed", func(_, want *Dataset) { want.Seed = 2 }, "seed (it was 1, now 2)"},
-		{"broken off", func(have, _ *Dataset) { have.Complete = false }, ""},
-		{"broken off in an earlier build", func(have, _ *Dataset) {
+		{"interrupted", func(have, _ *Dataset) { have.Complete = false }, ""},
+		{"interrupted in an earlier build", func(have, _ *Dataset) {
 			have.Complete, have.Messages, have.Records, have.Steps = false, 0, 9, make([]struct{}, 1)
 		}, ""},
 		{"grown in an earlier build", func(have, _ *Dataset) { have.Steps = make([]struct{}, 2) }, "delivered it in 2 steps"},
